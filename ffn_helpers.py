@@ -1,0 +1,670 @@
+"""The small ground that the course's notebooks and figures stand on.
+
+Palette, drawing primitives, `Picture` (one drawing, two uses), `show` and `explore`, the networks
+once a notebook has built them, and the checks. Notebooks import it as `fh`. Nothing is drawn,
+downloaded or configured when it is imported.
+"""
+import base64
+import html
+import io
+import math
+import re
+from collections import namedtuple
+
+import ipywidgets as widgets
+import matplotlib
+import numpy as np
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
+
+from svg_layer import FONT, SvgLayer
+
+__all__ = [
+    "INK", "POSITIVE", "NEGATIVE", "ZERO", "HIDDEN", "WEIGHT", "CUT", "SOFT", "tint",
+    "num", "vec", "checked", "ACTIVATIONS", "activate", "PositionWiseFFN", "GatedFFN",
+    "Picture", "Bars", "EMPTY", "rectangles", "joined", "closed", "circle", "arrow_path", "trapezoid", "show", "explore", "number", "choice", "switch",
+    "verdict", "check_number", "check_array", "check_function",
+]
+
+# ---------------------------------------------------------------------------------------------
+# Palette: one meaning for each colour, and a second cue beside it everywhere (see CONTRIBUTING).
+
+INK, ZERO = "#222222", "#FFFFFF"
+POSITIVE, NEGATIVE = "#D55E00", "#0072B2"      # bar up, bar down
+HIDDEN = "#CC79A7"                             # the hidden layer: wider
+WEIGHT = "#5F5F5F"                             # weights: a trapezoid
+CUT = "#D9D9D9"                                # cut by the activation: hatched
+SOFT = "#B3B3B3"                               # hairlines and what stands back
+
+HATCH = "////"
+STYLE = {"font.family": FONT, "hatch.linewidth": 0.8, "hatch.color": WEIGHT, "path.simplify": False,
+         "axes.linewidth": 0.9, "mathtext.fontset": "dejavusans", "svg.fonttype": "path"}
+
+
+def tint(colour, amount):
+    """Opaque mix of white (amount 0) and `colour` (amount 1), as a hex string."""
+    rgb = np.array(to_rgb(colour))
+    return to_hex(1 - (1 - rgb) * min(max(amount, 0), 1))
+
+
+def num(value, digits=2):
+    """A number as the pictures write it: true minus, no trailing zeros, never minus zero."""
+    text = f"{float(value):,.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in ("-0", "0") else text.replace("-", "−")
+
+
+def vec(values, digits=2):
+    """A vector as the pictures write it: `[1, −2]`; a single number loses its brackets."""
+    numbers = [num(v, digits) for v in np.ravel(values)]
+    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+
+
+# ---------------------------------------------------------------------------------------------
+# Numbers in: every array that a public function takes passes here.
+
+def checked(name, value, shape=None, limit=1e6):
+    """Return `value` as a finite float64 array.
+
+    shape  expected shape; an entry that is a string (`"d_ff"`) or None fits any length.
+    limit  largest absolute value accepted.
+    Raises TypeError for what is not numbers, ValueError for a shape, NaN, infinity or size that
+    does not fit; the message names the argument, its shape and what was expected.
+    """
+    try:
+        if torch.is_tensor(value):
+            value = value.detach().cpu().numpy()
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} must be an array of real numbers, got {_short(value)}") from None
+    if shape is not None:
+        fits = array.ndim == len(shape) and all(
+            not isinstance(want, int) or have == want for have, want in zip(array.shape, shape))
+        if not fits:
+            expected = ", ".join(str(want) if want is not None else "any" for want in shape)
+            raise ValueError(f"{name} has shape {array.shape}, expected ({expected}{',' * (len(shape) == 1)})")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} with shape {array.shape} holds NaN or infinity, expected finite numbers")
+    if array.size and np.abs(array).max() > limit:
+        raise ValueError(f"{name} with shape {array.shape} holds {np.abs(array).max():.3g}, expected at most {limit:g}")
+    return array
+
+
+def _short(value):
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Networks. Notebooks 02 and 03 build them line by line; this is where they live afterwards.
+
+ACTIVATIONS = {
+    "relu": lambda z: z.clamp(min=0),
+    "gelu": lambda z: z * 0.5 * (1 + torch.erf(z / math.sqrt(2))),
+    "silu": lambda z: z * torch.sigmoid(z),
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "identity": lambda z: z,
+}
+
+
+def activate(z, activation="relu"):
+    """Apply an activation by name, entry by entry; tensors give tensors, arrays give arrays.
+
+    GELU is the exact form z * Phi(z) (Hendrycks and Gimpel 2016). Raises ValueError for a name
+    that is not known, listing the known ones.
+    """
+    function = _activation(activation)
+    if torch.is_tensor(z):
+        return function(z)
+    return function(torch.as_tensor(checked("z", z, limit=float("inf")))).numpy()
+
+
+def _activation(name):
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise ValueError(f"activation {name!r} is not known; known are {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
+
+
+def _width(name, value):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number, got {_short(value)}")
+    if not 1 <= value <= 2 ** 20:
+        raise ValueError(f"{name} is {value}, expected 1 to {2 ** 20:,}")
+    return int(value)
+
+
+class _FFN(torch.nn.Module):
+    def __init__(self, d_model, d_ff, activation):
+        super().__init__()
+        self.d_model, self.d_ff = _width("d_model", d_model), _width("d_ff", d_ff)
+        self.activation, self._activate = activation, _activation(activation)
+
+    def _tokens(self, x):
+        if not torch.is_tensor(x) or not x.is_floating_point():
+            raise TypeError(f"x must be a tensor of floating-point numbers, got {_short(x)}")
+        if x.ndim == 0 or x.shape[-1] != self.d_model:
+            raise ValueError(f"x has shape {tuple(x.shape)}, expected (..., {self.d_model}): the last axis is d_model")
+        return x
+
+    def extra_repr(self):
+        return f"activation={self.activation!r}"
+
+
+class PositionWiseFFN(_FFN):
+    """y = activation(x W1 + b1) W2 + b2, the same for every token (Vaswani et al. 2017, eq. 2).
+
+    x (..., d_model) gives y (..., d_model). `expand.weight` is W1 transposed, (d_ff, d_model), and
+    `contract.weight` W2 transposed, as `nn.Linear` stores them.
+    """
+    def __init__(self, d_model, d_ff, activation="relu", bias=True):
+        super().__init__(d_model, d_ff, activation)
+        self.expand = torch.nn.Linear(self.d_model, self.d_ff, bias=bias)
+        self.contract = torch.nn.Linear(self.d_ff, self.d_model, bias=bias)
+
+    def forward(self, x):
+        return self.contract(self._activate(self.expand(self._tokens(x))))
+
+
+class GatedFFN(_FFN):
+    """y = (activation(x W) * (x V)) W2: three matrices, no biases by default (Shazeer 2020, eq. 6).
+
+    x (..., d_model) gives y (..., d_model). With "silu" it is SwiGLU, "gelu" GEGLU, "relu" ReGLU,
+    "sigmoid" GLU, "identity" the bilinear layer.
+    """
+    def __init__(self, d_model, d_ff, activation="silu", bias=False):
+        super().__init__(d_model, d_ff, activation)
+        self.gate = torch.nn.Linear(self.d_model, self.d_ff, bias=bias)
+        self.value = torch.nn.Linear(self.d_model, self.d_ff, bias=bias)
+        self.contract = torch.nn.Linear(self.d_ff, self.d_model, bias=bias)
+
+    def forward(self, x):
+        x = self._tokens(x)
+        return self.contract(self._activate(self.gate(x)) * self.value(x))
+
+
+# ---------------------------------------------------------------------------------------------
+# One picture, two uses.
+
+class Picture:
+    """One drawing with two uses: a still image (`show`) and what an explorer moves (`explore`).
+
+    A subclass lives in figures/ and says four things:
+        size           width and height in CSS pixels, at 100 pixels to the inch
+        check(...)     takes the arrays and settings by name, returns them as a dict of clean values
+        build()        draws what stays, and creates what moves, each through `self.moves(artist)`
+        update()       computes from `self.values` and sets the moving artists, `self.title`,
+                       `self.sentence` (the result in words and numbers) and `self.alt` (40 words)
+    Everything is placed in pixels from the top left on `self.page`; data axes come from `self.axis`.
+    """
+    size = 900, 600
+    title = sentence = alt = ""
+
+    def __init__(self, **values):
+        width, height = self.size
+        with matplotlib.rc_context(STYLE):
+            self.figure = Figure((width / 100, height / 100), dpi=100, facecolor=ZERO)
+            FigureCanvasAgg(self.figure)
+            self.page = self.figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0), zorder=1)
+            self.page.axis("off")
+            self.moving = []
+            self._title = self.moves(self.text(20, 26, size=14, weight="bold"))
+            self._sentence = self.moves(self.text(20, 53, size=11))
+            self.values = self.check(**values)
+            self.build()
+            self.moving.sort(key=lambda artist: (artist.axes.get_zorder(), artist.get_zorder()))
+            self._update()
+        self._svg = SvgLayer(width, height)
+
+    def check(self, **values):
+        return values
+
+    def build(self):
+        raise NotImplementedError
+
+    def update(self):
+        raise NotImplementedError
+
+    def set(self, **values):
+        """Change some values and redraw. If they are refused, the picture stays as it was."""
+        new = self.check(**{**self.values, **values})
+        old, self.values = self.values, new
+        try:
+            self._update()
+        except Exception:
+            self.values = old
+            self._update()
+            raise
+        return self
+
+    def _update(self):
+        self.update()
+        self._title.set_text(self.title)
+        self._sentence.set_text(self.sentence)
+
+    # Two outputs.
+    def png(self, scale=2):
+        """The picture as PNG bytes, `scale` image pixels to one CSS pixel."""
+        buffer = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            self.figure.savefig(buffer, dpi=100 * scale, format="png", metadata={"Software": None})
+        return buffer.getvalue()
+
+    def still_svg(self):
+        """What stays, as SVG text, with the outlines of the glyphs used so far; sent once."""
+        shown = [artist for artist in self.moving if artist.get_visible()]
+        self._svg.start(fresh=True)
+        for artist in shown:
+            artist.draw(self._svg)
+        self._svg.parts.clear()
+        with matplotlib.rc_context(STYLE):
+            for artist in shown:
+                artist.set_visible(False)
+            self.figure.draw(self._svg)
+            for artist in shown:
+                artist.set_visible(True)
+        return self._svg.finish()
+
+    def moving_svg(self):
+        """What moves, as SVG text, to lie over what stays; drawn anew at every step of an explorer."""
+        self._svg.start()
+        for artist in self.moving:
+            artist.draw(self._svg)
+        return self._svg.finish()
+
+    def img(self):
+        """The picture as an HTML `<img>` with its alt text, readable without a kernel."""
+        data = base64.b64encode(self.png()).decode("ascii")
+        return (f'<img alt="{html.escape(self.alt)}" width="{self.size[0]}" '
+                f'style="max-width:100%;height:auto" src="data:image/png;base64,{data}">')
+
+    # What subclasses draw with; x and y are pixels from the top left.
+    def moves(self, artist):
+        self.moving.append(artist)
+        return artist
+
+    def text(self, x, y, text="", size=10.5, weight="normal", colour=INK, ha="left", va="center", **more):
+        return self.page.text(x, y, text, fontsize=size, fontweight=weight, color=colour, ha=ha, va=va,
+                              fontfamily=FONT, parse_math=False, **more)
+
+    def line(self, xs, ys, colour=INK, width=1.2, **more):
+        return self.page.plot(xs, ys, color=colour, linewidth=width, **more)[0]
+
+    def patch(self, path, fill="none", edge="none", width=1.2, axes=None, **more):
+        """Any shape; lists of points become a closed polygon. `axes` is the page unless given."""
+        path = path if isinstance(path, Path) else Path(np.asarray(path, float), closed=False)
+        return (axes or self.page).add_patch(
+            PathPatch(path, facecolor=fill, edgecolor=edge, linewidth=width, **more))
+
+    def rectangle(self, x, y, width, height, fill="none", edge="none", line=1.2, **more):
+        return self.page.add_patch(
+            Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line, **more))
+
+    def axis(self, x, y, width, height, xlim, ylim):
+        """Data axes in a pixel box (x, y is the top left corner), with fixed limits and no top or right spine."""
+        page_width, page_height = self.size
+        axes = self.figure.add_axes(
+            (x / page_width, 1 - (y + height) / page_height, width / page_width, height / page_height),
+            xlim=xlim, ylim=ylim, facecolor="none")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(INK)
+        axes.tick_params(colors=INK, labelsize=10.5, length=4, width=0.9)
+        return axes
+
+
+EMPTY = Path(np.zeros((0, 2)))
+
+
+def rectangles(x, y, width, height):
+    """One path of many rectangles; arguments are arrays or numbers. Those without area are left out."""
+    x, y, width, height = (np.ravel(a) for a in np.broadcast_arrays(x, y, width, height))
+    keep = (height != 0) & (width != 0)
+    x, y, width, height = x[keep], y[keep], width[keep], height[keep]
+    corners = np.stack([[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]])
+    codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(x))
+    return Path(corners.transpose(2, 0, 1).reshape(-1, 2), codes) if len(x) else EMPTY
+
+
+class Bars:
+    """A row of signed bars as two shapes: positive up in one colour, negative down in the other.
+
+    x         left edges, in the units of `axes` (the picture's page unless given)
+    base      where 0 stands; `unit` is the length of one unit, negative where y points down
+    """
+    def __init__(self, picture, x, width, base=0.0, unit=1.0, axes=None, positive=POSITIVE, negative=NEGATIVE, **more):
+        self.x, self.width, self.base, self.unit = np.asarray(x, float), width, base, unit
+        self.up = picture.moves(picture.patch(EMPTY, positive, axes=axes, **more))
+        self.down = picture.moves(picture.patch(EMPTY, negative, axes=axes, **more))
+
+    def set(self, values):
+        lengths = np.asarray(values, float) * self.unit
+        positive = np.asarray(values) > 0
+        self.up.set_path(rectangles(self.x, self.base, self.width, np.where(positive, lengths, 0)))
+        self.down.set_path(rectangles(self.x, self.base, self.width, np.where(positive, 0, lengths)))
+
+
+def joined(paths):
+    """Several paths as one; None and empty ones are left out."""
+    paths = [path for path in paths if path is not None and len(path.vertices)]
+    return Path.make_compound_path(*paths) if paths else EMPTY
+
+
+def closed(points):
+    """A polygon through (n, 2) points."""
+    points = np.asarray(points, float)
+    return Path(np.vstack([points, points[:1]]), [Path.MOVETO] + [Path.LINETO] * (len(points) - 1) + [Path.CLOSEPOLY])
+
+
+def circle(x, y, radius):
+    """A circle around (x, y)."""
+    unit = Path.unit_circle()
+    return Path(unit.vertices * radius + (x, y), unit.codes)
+
+
+def arrow_path(start, end, head=8, shaft=1.6):
+    """An arrow as one filled shape, from `start` to `end` in pixels; with head 0 it is a bar."""
+    start, end = np.asarray(start, float), np.asarray(end, float)
+    length = np.hypot(*(end - start))
+    if length == 0:
+        return EMPTY
+    along = (end - start) / length
+    across = np.array([-along[1], along[0]])
+    neck = end - along * min(head, length)
+    return closed([start + across * shaft / 2, neck + across * shaft / 2, neck + across * head * 0.45, end,
+                 neck - across * head * 0.45, neck - across * shaft / 2, start - across * shaft / 2])
+
+
+def trapezoid(x, y, top, bottom, height):
+    """A weight matrix as a trapezoid centred on x: `top` and `bottom` are its widths, y its upper edge."""
+    return closed([(x - top / 2, y), (x + top / 2, y), (x + bottom / 2, y + height), (x - bottom / 2, y + height)])
+
+
+# ---------------------------------------------------------------------------------------------
+# show and explore.
+
+class _Shown:
+    """What a cell displays: the image with its alt text, and the sentence for plain text."""
+    def __init__(self, picture):
+        self.bundle = {"text/html": picture.img(), "text/plain": picture.sentence or picture.title}
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self.bundle
+
+
+def show(picture):
+    """Display a picture as a still image with alt text; put it on the last line of a cell."""
+    return _Shown(picture)
+
+
+Number = namedtuple("Number", "low high step")
+Choice = namedtuple("Choice", "options")
+Switch = namedtuple("Switch", "")
+
+
+def number(low, high, step=0.5):
+    """Control for a number, or for every entry of an array: a box to type in and a slider to drag."""
+    if not (low < high and step > 0):
+        raise ValueError(f"number needs low < high and step > 0, got {low}, {high}, {step}")
+    return Number(low, high, step)
+
+
+def choice(*options):
+    """Control that picks one of `options`; an option is a value or a pair (label, value)."""
+    return Choice(tuple(option if isinstance(option, tuple) else (str(option), option) for option in options))
+
+
+def switch():
+    """Control that turns something on or off."""
+    return Switch()
+
+
+def explore(picture, presets=None, **controls):
+    """Display a picture that controls move.
+
+    controls  name=number(...), choice(...) or switch(), for names in `picture.values`; an array
+              gets one number for each entry
+    presets   {button label: {name: value}}, each applied on top of the values at the start
+    """
+    return Explorer(picture, presets or {}, controls)
+
+
+class _Entry:
+    """One number: a box that takes any text and says what is wrong with it, and a slider."""
+
+    def __init__(self, label, value, spec, changed):
+        self.label, self.spec, self.changed, self.quiet = label, spec, changed, False
+        self.box = widgets.Text(num(value, 4), description=label, continuous_update=False,
+                                layout=widgets.Layout(width="136px"), style={"description_width": "64px"})
+        self.slider = widgets.FloatSlider(
+            value, min=spec.low, max=spec.high, step=spec.step, readout=False,
+            layout=widgets.Layout(width="150px"))
+        self.widget = widgets.HBox([self.box, self.slider])
+        self.box.observe(self._typed, "value")
+        self.slider.observe(self._dragged, "value")
+
+    def parse(self, text):
+        """The number that the text says. Raises ValueError with a sentence for the reader."""
+        low, high, _ = self.spec
+        shown = text if len(text) <= 24 else text[:21] + "..."
+        try:
+            value = float(text.replace("−", "-"))
+        except ValueError:
+            raise ValueError(f"{self.label}: “{shown}” is not a number") from None
+        if not low <= value <= high:      # NaN and infinities end here too
+            raise ValueError(f"{self.label}: “{shown}” is not between {num(low)} and {num(high)}")
+        return value
+
+    def set(self, value):
+        self.quiet = True
+        self.box.value, self.slider.value = num(value, 4), float(value)
+        self.quiet = False
+
+    def _typed(self, change):
+        if not self.quiet:
+            self.changed(self, lambda: self.parse(change["new"]))
+
+    def _dragged(self, change):
+        if not self.quiet:
+            steps = round((change["new"] - self.spec.low) / self.spec.step)
+            self.changed(self, lambda: round(self.spec.low + steps * self.spec.step, 10))
+
+
+class _Pick:
+    """One of several options, or on and off."""
+
+    def __init__(self, label, value, spec, changed):
+        self.label, self.changed, self.quiet = label, changed, False
+        if isinstance(spec, Switch):
+            self.picker = widgets.Checkbox(value, description=label, indent=False)
+        else:
+            self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=label,
+                                                style={"description_width": "64px", "button_width": "auto"})
+        self.widget = self.picker
+        self.picker.observe(self._picked, "value")
+
+    def set(self, value):
+        self.quiet = True
+        self.picker.value = value
+        self.quiet = False
+
+    def _picked(self, change):
+        if not self.quiet:
+            self.changed(self, lambda: change["new"])
+
+
+class Explorer(widgets.VBox):
+    """A picture with its controls. `entries` maps labels (`"W1[0, 1]"`) to controls.
+
+    Refused input becomes a message and the last good picture stays. Any other exception does too,
+    unless `strict` is set, as the tests do.
+    """
+    _ipython_display_ = None        # ipywidgets 7 would show the widget alone, without the image
+
+    def __init__(self, picture, presets, controls):
+        self.picture, self.strict = picture, False
+        self.start = dict(picture.values)
+        self.entries, rows = {}, []
+        for name, spec in controls.items():
+            if name not in self.start:
+                raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
+            rows += self._rows(name, spec)
+        buttons = [self._button("Reset", {})] + [self._button(*preset) for preset in presets.items()]
+        self.message, self.words = widgets.HTML(), widgets.HTML()
+        self.message.layout.min_height = "32px"
+        self.still, self.live = widgets.HTML(picture.still_svg()), widgets.HTML()
+        for layer in (self.still, self.live):
+            layer.layout = widgets.Layout(grid_area="picture", margin="0")
+        stage = widgets.GridBox([self.still, self.live], layout=widgets.Layout(
+            grid_template_areas='"picture"', grid_template_columns="100%", width="100%",
+            max_width=f"{picture.size[0]}px"))
+        super().__init__([widgets.HBox(buttons, layout=widgets.Layout(flex_flow="row wrap")),
+                          *rows, self.message, stage, self.words])
+        self._draw()
+
+    def _rows(self, name, spec):
+        value = self.start[name]
+        if not isinstance(spec, Number):
+            self.entries[name] = _Pick(name, value, spec, self._changed)
+            return [self.entries[name].widget]
+        array, rows = np.asarray(value, float), []
+        for row in np.atleast_2d(array) if array.ndim else [[array]]:
+            rows.append([])
+        for index in np.ndindex(array.shape):
+            label = name + (f"[{', '.join(map(str, index))}]" if index else "")
+            entry = _Entry(label, array[index], spec, self._changed)
+            entry.name, entry.index = name, index
+            self.entries[label] = entry
+            rows[index[0] if array.ndim == 2 else 0].append(entry.widget)
+        return [widgets.HBox(row, layout=widgets.Layout(flex_flow="row wrap")) for row in rows]
+
+    def _button(self, label, values):
+        button = widgets.Button(description=label, layout=widgets.Layout(width="auto"))
+        button.on_click(lambda _: self.apply(values))
+        return button
+
+    def apply(self, values):
+        """Set `values` on top of those at the start: what Reset and the presets do."""
+        self._try(lambda: {**self.start, **values})
+
+    def _changed(self, entry, read):
+        def values():
+            value = read()
+            if isinstance(entry, _Pick):
+                return {entry.label: value}
+            array = np.array(self.picture.values[entry.name], float)
+            array[entry.index] = value
+            return {entry.name: array if entry.index else value}
+        self._try(values)
+
+    def _try(self, values):
+        try:
+            self.picture.set(**values())
+        except (ValueError, TypeError) as error:
+            return self._say(f"{error}. The last good picture stays.")
+        except Exception as error:
+            if self.strict:
+                raise
+            return self._say(f"Our mistake, not yours: {type(error).__name__}: {error}. The last good picture stays.")
+        self._say("")
+        for label, entry in self.entries.items():
+            if isinstance(entry, _Pick):
+                entry.set(self.picture.values[label])
+            else:
+                entry.set(np.asarray(self.picture.values[entry.name])[entry.index])
+        self._draw()
+
+    def _say(self, text):
+        self.message.value = f'<div role="alert"><b>{html.escape(text)}</b></div>' if text else ""
+
+    def _draw(self):
+        self.live.value = self.picture.moving_svg()
+        self.words.value = (f'<div role="status" data-sentence style="position:absolute;width:1px;height:1px;'
+                            f'overflow:hidden;clip-path:inset(50%)">{html.escape(self.picture.sentence)}</div>')
+
+    def _repr_mimebundle_(self, include=None, exclude=None, **kwargs):
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+        return {"application/vnd.jupyter.widget-view+json": view, **_Shown(self.picture).bundle}
+
+
+# ---------------------------------------------------------------------------------------------
+# Verdicts and checks.
+
+_WORDS = {"true", "corrected", "nuanced", "unverifiable"}
+
+
+def verdict(claim, word, holds, text):
+    """Print one verdict line, `C003 corrected: ...`, if the numbers hold; else raise AssertionError.
+
+    claim  id in notebooks/data/claims.csv        word   true, corrected, nuanced or unverifiable
+    holds  the comparison that settles it         text   the result in words and computed numbers
+    """
+    if not re.fullmatch(r"C\d{3}[a-k]?", claim) or word not in _WORDS:
+        raise ValueError(f"verdict needs an id such as C003 and one of {', '.join(sorted(_WORDS))}, got {claim!r}, {word!r}")
+    if not bool(holds):
+        raise AssertionError(f"{claim}: the numbers do not support '{word}': {text}")
+    print(f"{claim} {word}: {text}")
+
+
+def _judge(name, fault):
+    print(f"not yet: {fault}" if fault else f"correct: {name}")
+
+
+def check_number(name, got, want, tolerance=1e-6, hints=None):
+    """Print `correct: name`, or `not yet:` and what is wrong. `hints` maps likely slips to advice."""
+    try:
+        value = float(checked(name, got, ()))
+    except (TypeError, ValueError):
+        return _judge(name, f"{name} should be one number, it is {_short(got)}")
+    for slip, advice in (hints or {}).items():
+        if abs(value - slip) <= tolerance and abs(value - want) > tolerance:
+            return _judge(name, f"{name} is {num(value, 4)}: {advice}")
+    _judge(name, f"{name} is {num(value, 4)}, and that is too {'small' if value < want else 'large'}"
+           if abs(value - want) > tolerance else "")
+
+
+def check_array(name, got, want, tolerance=1e-6):
+    """Print `correct: name`, or `not yet:` with the shape or the first entry that differs."""
+    want = checked(name, want)
+    try:
+        got = checked(name, got, want.shape)
+    except (TypeError, ValueError) as error:
+        return _judge(name, str(error))
+    wrong = np.argwhere(np.abs(got - want) > tolerance)
+    at = tuple(int(i) for i in wrong[0]) if len(wrong) else ()
+    _judge(name, f"{len(wrong)} of {want.size} entries of {name} differ, the first is {name}{list(at)} = {num(got[at], 4)}"
+           if len(wrong) else "")
+
+
+def check_function(name, function, reference, *cases, tolerance=1e-6):
+    """Call `function` and `reference` with every case (a tuple of arguments) and compare.
+
+    Prints `correct: name`, or `not yet:` with the first case that fails and how.
+    """
+    for case in cases:
+        want = checked(name, reference(*case))
+        shown = ", ".join(_shape(argument) for argument in case)
+        try:
+            got = function(*case)
+        except Exception as error:
+            return _judge(name, f"{name}({shown}) raises {type(error).__name__}: {error}")
+        if got is None or got is ...:
+            return _judge(name, f"{name} returns nothing yet")
+        try:
+            got = checked(f"{name}({shown})", got, want.shape)
+        except (TypeError, ValueError) as error:
+            return _judge(name, str(error))
+        if np.abs(got - want).max(initial=0) > tolerance:
+            return _judge(name, f"{name}({shown}) is off by {np.abs(got - want).max():.3g}")
+    _judge(name, "")
+
+
+def _shape(value):
+    shape = getattr(value, "shape", None)
+    return repr(value) if shape is None else f"{tuple(shape)} array"

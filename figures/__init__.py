@@ -1,0 +1,1 @@
+"""One file for each picture, beside the PNG that it makes."""
