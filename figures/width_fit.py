@@ -44,7 +44,7 @@ class WidthFit(fh.Picture):
         self.ranges = patch(fh.WEIGHT, zorder=2)
         self.dots = patch(fh.INK, zorder=3), patch(fh.ZERO, fh.INK, 1.3, zorder=3)
         self.heads = [self.moves(self.text(LEFT + p * (WIDTH + GAP), TOP - 22, "", 12, "bold")) for p in range(len(self.values["teachers"]))]
-        self.notes = [self.moves(self.text(0, 0, text, 11, ha="right")) for text in ("random W1", "teacher's own W1")]
+        self.notes = [self.moves(self.text(0, 0, text, 11, ha="right")) for text in ("random W1", "teacher's W1")]
 
     def update(self):
         v, sets = self.values, (self.values["own"], self.values["random"])
@@ -64,7 +64,8 @@ class WidthFit(fh.Picture):
         self.notes[1].set_position((last, self.up(medians[0][0, -1] + 0.07)))
         exact = [next((fh.num(r) for r, e in zip(v["ratios"], row) if e.max() < 1e-9), None) for row in v["own"]]
         said = ", ".join(f"{fh.num(t)}: " + (f"ratio {e}" if e else "not reached") for t, e in zip(v["teachers"], exact))
-        self.title = "More width never hurts here; where the gain ends, the teacher decides"
+        falls = all((np.diff(middle, axis=1) <= 1e-9).all() for middle in medians)
+        self.title = ("More width never hurts here; " if falls else "More width does not always help; ") + "where the gain ends, the teacher decides"
         self.sentence = f"Given the teacher's own W1, the error reaches 0 for teacher {said}."
         self.alt = f"Error against width for {len(v['teachers'])} teachers. {self.sentence} With random W1 all fall alike and none reaches 0."
 
