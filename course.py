@@ -147,7 +147,7 @@ def test(args, rest):
         left_out = "browser tests (no Chromium; on Debian: sudo apt install chromium)"
     browser = ROOT / "tests" / "browser"
     ignore = ["--ignore=tests/browser"] if left_out and browser.exists() else []
-    code = run([python, "-m", "pytest", "-n", "2", "--dist", "loadfile"] + ignore + rest)
+    code = run([python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"] + ignore + rest)
     if ignore:
         print("Left out: " + left_out)
     return code
