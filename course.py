@@ -156,8 +156,8 @@ def test(args, rest):
 def notebooks(args, rest):
     """run and refresh: the work is done by tools/notebooks.py inside the environment."""
     options = ["--edited"] if getattr(args, "edited", False) else []
-    return run([set_up(LAB_FILES), ROOT / "tools" / "notebooks.py", args.command] + options
-               + ["--jobs", args.jobs] + args.names)
+    return run([set_up(LAB_FILES), ROOT / "tools" / "notebooks.py", args.command] + args.names
+               + options + ["--jobs", args.jobs])
 
 
 def figures(args, rest):

@@ -39,7 +39,7 @@ def execute(notebook, folder):
     notebook = copy.deepcopy(notebook)
     client = NotebookClient(notebook, timeout=TIMEOUT, kernel_name="python3", record_timing=False,
                             resources={"metadata": {"path": str(folder)}})
-    with client.setup_kernel():
+    with client.setup_kernel(stderr=subprocess.DEVNULL):  # the kernel's own log; a cell's stderr is an output
         number = 0
         for index, cell in enumerate(notebook.cells):
             if cell.cell_type != "code":
