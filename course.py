@@ -77,6 +77,8 @@ def set_up(files, folder=".venv"):
     record.write_text('{"unfinished": true}', encoding="utf-8")
     code, errors = pip_install(python, files)
     if code:
+        if not disk_full(errors):  # pip looks everything up before it changes anything: nothing was harmed
+            record.write_text(json.dumps(done), encoding="utf-8")
         raise Problem(explain_failure(errors) or "pip could not install %s; its message is above." % " ".join(files))
     done.update(wanted)
     record.write_text(json.dumps(done, indent=1), encoding="utf-8")
@@ -103,14 +105,18 @@ def pip_install(python, files):
     return pip.returncode, "".join(errors)
 
 
+def disk_full(errors):
+    return "No space left" in errors or "Errno 28" in errors or shutil.disk_usage(str(ROOT)).free < 100e6
+
+
 def explain_failure(errors):
     """The advice for pip's error text, or None when it is not one of the common ones."""
-    if "No space left" in errors or "Errno 28" in errors or shutil.disk_usage(str(ROOT)).free < 100e6:
+    if disk_full(errors):
         return ("The disk is full: the environment takes about 2 GB, or 8 GB where torch comes with CUDA.\n"
                 "Make room and run the same command again.")
     if re.search(r"(?i)connection|resolve|name or service|network|timed out|getaddrinfo|proxy", errors):
         return ("pip could not reach its package index. Check the network (behind a proxy: set HTTPS_PROXY)\n"
-                "and run the same command again; it begins where it is needed.")
+                "and run the same command again.")
     if "No matching distribution" in errors:
         return ("One of the pinned packages has no build for this machine or this Python (%d.%d).\n"
                 "Python 3.11 to 3.13 on Linux, Windows and Apple silicon have them; Intel Macs have no current torch.\n%s"
@@ -263,4 +269,6 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a path in Chinese must not end the script in a Western code page
     sys.exit(main())

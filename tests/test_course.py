@@ -114,6 +114,19 @@ def test_an_interrupted_set_up_is_begun_anew(installs, monkeypatch):
     assert installs == ["venv", "venv", ("requirements.txt",)]
 
 
+def test_a_set_up_that_pip_refused_harms_nothing(installs, repository, monkeypatch):
+    course.set_up(course.LAB_FILES)
+    old = (repository / "requirements.txt").read_text()
+    with monkeypatch.context() as patch:
+        patch.setattr(course, "pip_install", lambda python, files: (1, "connection broken"))
+        (repository / "requirements.txt").write_text("a==2\n")
+        with pytest.raises(course.Problem, match="could not reach"):
+            course.set_up(course.LAB_FILES)
+    (repository / "requirements.txt").write_text(old)
+    course.set_up(course.LAB_FILES)
+    assert installs == ["venv", ("requirements.txt",)]
+
+
 def test_arguments_reach_pytest_and_jupyter_in_order():
     args, rest = course.parser().parse_known_args(["test", "--colab", "-k", "a or b", "tests/x.py", "-x"])
     assert args.colab and rest == ["-k", "a or b", "tests/x.py", "-x"]

@@ -475,9 +475,15 @@ def test_notebook(path, name):
     assert not complaints, f"{path.name}: " + "; ".join(complaints)
 
 
+def test_notebooks_are_found_and_go_through_strict_nbval(request):
+    assert bool(NOTEBOOKS) == (ROOT / "notebooks").exists()
+    assert bool(LAYERED) == ((ROOT / "figures").exists() or (ROOT / "ffn_helpers.py").exists())
+    assert "notebooks" in request.config.getini("testpaths")
+    assert request.config.option.nbval and not request.config.option.nbval_lax
+
+
 @every_notebook
 def test_nbval_sees_every_code_cell(path, request):
-    assert request.config.option.nbval and not request.config.option.nbval_lax
     seen = list(IPyNbFile.from_parent(request.session, path=path).collect())
     assert len(seen) == len(code_cells(read(path.read_text(encoding="utf-8"))))
     assert all(cell.options["check"] and not cell.options["skip"] for cell in seen)

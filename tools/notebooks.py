@@ -139,13 +139,13 @@ def refresh(path, edited=False):
     text = dumps(normalise(execute(notebook, path.parent)))
     if sources(text) != sources(before.decode("utf-8")):
         raise Failed("would lose part of its source; this is a fault in tools/notebooks.py")
-    # The new file lies beside the old one, whose place it takes in one step.
-    new = path.with_name(path.name + ".new")
-    new.write_bytes(text.encode("utf-8"))
     if path.read_bytes() != before:
-        new.unlink()
         raise Failed("was saved by someone else while it ran; not overwritten")
-    os.replace(new, path)
+    if text.encode("utf-8") != before:
+        # The new file takes the old one's place in one step, so that no reader meets half a notebook.
+        new = path.with_name(path.name + ".new")
+        new.write_bytes(text.encode("utf-8"))
+        os.replace(new, path)
     return time.perf_counter() - start
 
 
@@ -186,4 +186,5 @@ def main(argv=None, folder=ROOT / "notebooks"):
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")
     sys.exit(main())
