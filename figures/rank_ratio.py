@@ -52,7 +52,7 @@ class RankRatio(fh.Picture):
         reach = f"from ratio {fh.num(full[0])} on every token has all {d}" if len(full) else f"no ratio here reaches {d} for every token"
         self.title = f"At equal width the ReLU leaves {at(1)} of {d} directions"
         self.sentence = f"Median rank {at(1)} at ratio 1, {at(2)} at ratio 2; {reach}."
-        self.alt = f"Dots with ranges: rank of the FFN's local map against d_ff / d_model. {self.sentence} The line d_ff / 2 is followed until d_model is reached."
+        self.alt = f"Rank of the FFN's local map against d_ff / d_model, with ranges. {self.sentence} It follows d_ff / 2 up to d_model."
 
 
 def default():
