@@ -467,7 +467,9 @@ class _Entry:
 
     def set(self, value):
         self.quiet = True
-        self.box.value, self.slider.value = num(value, 4), float(value)
+        self.box.value = num(value, 4)
+        if abs(self.slider.value - value) > 1e-9:       # a rounding error sent back would undo a faster hand's next step
+            self.slider.value = float(value)
         self.quiet = False
 
     def _typed(self, change):
