@@ -13,8 +13,9 @@ NAMES = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "identity": "no activat
 SHIFT, CLOSE = 1.0, 16                              # reach of the bias shift, units in the close-up
 LEFT, SLOT, LENS, LENS_WIDTH = 122, 630, 796, 184   # the widest layer fills SLOT pixels; the close-up
 MIDDLE = LEFT + SLOT / 2
-Y_X, Y_W1, Y_Z, Y_H, Y_W2, Y_Y = 104, 130, 192, 386, 540, 628
-STRIP, BAND, WEIGHTS = 19, 150, 58                  # half height of a strip, heights of bands and trapezoids
+Y_X, Y_W1, Y_Z, Y_H, Y_W2, Y_Y = 104, 128, 182, 366, 510, 588
+Y_COLUMN, Y_ROW = 134, 576                           # the close-up's strips: a column of W1, a row of W2
+STRIP, BAND, WEIGHTS = 19, 140, 50                  # half height of a strip, heights of bands and trapezoids
 COLUMNS, STEP = 96, 3                              # columns of a strip, pixels between points of a curve
 
 
@@ -23,7 +24,7 @@ class ExpandCutContract(fh.Picture):
 
     unit   the hidden unit to follow, 0 to d_ff - 1      shift  added to every bias of b1, within ±1
     """
-    size = 1000, 708
+    size = 1000, 668
 
     def check(self, x, W1, b1, W2, b2, d_ff=2048, unit=11, activation="relu", shift=0.0):
         if activation not in NAMES:
@@ -51,8 +52,8 @@ class ExpandCutContract(fh.Picture):
             self.text(20, y + BAND / 2 - 20, label, 12, "bold")
         self.text(20, Y_Z + BAND / 2 + 18, "sorted by z")
         self.text(20, Y_H + BAND / 2 + 18, "same order")
-        self.text(LENS, 78, f"{CLOSE} units, unsorted", colour=fh.WEIGHT)
-        self.text(20, 690, f"Black in z: the {CLOSE} units of the close-up. Hatched: taken away by the activation. "
+        self.text(LENS, 76, f"{CLOSE} units, unsorted", colour=fh.WEIGHT)
+        self.text(20, 652, f"Black in z: the {CLOSE} units of the close-up. Hatched: taken away by the activation. "
                            "Strips of random numbers are texture.", colour=fh.WEIGHT)
         for y in (Y_Z, Y_H):
             self.rectangle(LENS, y, LENS_WIDTH, BAND, fh.tint(fh.HIDDEN, 0.13), fh.HIDDEN, 1.6)
@@ -64,7 +65,7 @@ class ExpandCutContract(fh.Picture):
                     "contract": live(20, Y_W2 + 24, 12, "bold"), "W2": live(20, Y_W2 + 44),
                     "x": live(20, Y_X + 10), "y": live(20, Y_Y + 10),
                     "z": live(20, Y_Z + BAND / 2), "h": live(20, Y_H + BAND / 2),
-                    "asks": live(LENS, Y_X - 7, 11, "bold"), "column": live(LENS, Y_X + 9),
+                    "asks": live(LENS, 92, 11, "bold"), "column": live(LENS, 107),
                     "writes": live(LENS, Y_Y + 18, 11, "bold"), "row": live(LENS, Y_Y + 34),
                     "widths": live(LEFT + SLOT, Y_X, ha="right"), "held": live(LEFT + SLOT, Y_Y, ha="right")}
         self.bands = patch(fh.tint(fh.HIDDEN, 0.13), fh.HIDDEN, 1.6)
@@ -125,7 +126,7 @@ class ExpandCutContract(fh.Picture):
         unit_z = -height / scale["z"]
         row = h[unit] * v["W2"][unit]
         strips = [(ends[0], Y_X, narrow, v["x"], scale["x"]), (ends[0], Y_Y, narrow, y, max(scale["y"], np.abs(y).max())),
-                  (LENS, Y_X + 38, LENS_WIDTH, v["W1"][:, unit], scale["W1"]), (LENS, Y_Y - 12, LENS_WIDTH, row, scale["row"])]
+                  (LENS, Y_COLUMN, LENS_WIDTH, v["W1"][:, unit], scale["W1"]), (LENS, Y_ROW, LENS_WIDTH, row, scale["row"])]
         for sign, path in [(1, self.up), (-1, self.down)]:
             part = lambda values: np.maximum(values * sign, 0) * sign
             path.set_path(fh.joined(
@@ -154,7 +155,7 @@ class ExpandCutContract(fh.Picture):
              fh.rectangles(at - 0.9, [Y_Z, Y_H], 1.8, BAND),
              fh.rectangles(left, y - 1.5, kept * ruler, 4), fh.rectangles(dashes, y - 0.5, 5, 2)]
             + [fh.arrow_path((point, a), (point, b)) for a, b in
-               [(Y_X + 62, Y_Z - 4), (Y_Z + BAND + 5, Y_H - 5), (Y_H + BAND + 5, Y_Y - 12 - STRIP - 6)]]))
+               [(Y_COLUMN + STRIP + 4, Y_Z - 4), (Y_Z + BAND + 5, Y_H - 5), (Y_H + BAND + 5, Y_ROW - STRIP - 6)]]))
         self.picked.set_path(fh.joined([fh.rectangles(
             point - pitch * 0.42, np.array([middle_z, middle_h]) - 3 * np.sign(unit_z * z[v["unit"]]), pitch * 0.84,
             np.array([z, z])[:, v["unit"]] * unit_z + 6 * np.sign(unit_z * z[v["unit"]]))]))
@@ -189,8 +190,8 @@ class ExpandCutContract(fh.Picture):
                 "expand": f"1  {first}", "W1": f"W1: {d:,} × {d_ff:,}", "cut": f"2  {verb.capitalize()}", "name": name,
                 "contract": f"3  {last.capitalize()}", "W2": f"W2: {d_ff:,} × {d:,}", "x": f"{d:,} numbers", "y": f"{d:,} numbers",
                 "z": f"{d_ff:,} units", "h": f"{d_ff:,} units", "asks": f"Unit {unit:,} asks", "column": "with its column of W1",
-                "writes": "and writes" if h[unit] else "and writes nothing", "row": "h times its row of W2",
-                "widths": f"widths to scale, 1 : {ratio} : {ratio} : 1",
+                "writes": "and writes" if h[unit] else "and writes nothing", "row": "h times its row of W2" if h[unit] else "0 times its row of W2",
+                "widths": f"to scale, 1 : {ratio} : {ratio} : 1",
                 "held": f"{2 * d * d_ff + d_ff + d:,} parameters"}.items():
             self.say[key].set_text(text)
 

@@ -91,7 +91,7 @@ def test_no_bar_leaves_its_box(picture):
                     for artist in (picture.up, picture.down, picture.ghost):
                         y = artist.get_path().vertices[:, 1]
                         strips = np.abs(y - expand_cut_contract.Y_X), np.abs(y - expand_cut_contract.Y_Y), \
-                            np.abs(y - expand_cut_contract.Y_X - 38), np.abs(y - expand_cut_contract.Y_Y + 12)
+                            np.abs(y - expand_cut_contract.Y_COLUMN), np.abs(y - expand_cut_contract.Y_ROW)
                         inside = ((y >= top) & (y <= low)) | (np.min(strips, 0) <= expand_cut_contract.STRIP + 1e-6)
                         assert inside.all()
 
@@ -109,7 +109,7 @@ def test_texts_at_the_default(picture):
     assert texts(picture) == sorted([
         "Expand 512 numbers to 2,048, cut the negatives, contract to 512", "985 of 2,048 units are cut (48%), the other 1,063 pass unchanged.",
         "x", "y", "z", "h", "512 numbers", "512 numbers", "2,048 units", "2,048 units", "sorted by z", "same order", "1  Expand", "2  Cut",
-        "3  Contract", "ReLU", "W1: 512 × 2,048", "W2: 2,048 × 512", "widths to scale, 1 : 4 : 4 : 1", "2,099,712 parameters",
+        "3  Contract", "ReLU", "W1: 512 × 2,048", "W2: 2,048 × 512", "to scale, 1 : 4 : 4 : 1", "2,099,712 parameters",
         "1,063 kept", "985 cut to 0", "16 units, unsorted", "Unit 11 asks", "with its column of W1", "z = 1.15", "h = 1.15", "and writes",
         "h times its row of W2", "unit 11", "Black in z: the 16 units of the close-up. Hatched: taken away by the activation. "
         "Strips of random numbers are texture."])
