@@ -3,6 +3,8 @@
 Each token keeps to its own lane, and the lane is the zero line of its bars: a flat lane did not
 move. Beside the lanes, two grids say which row of y moves when one token is nudged.
 """
+from itertools import combinations_with_replacement
+
 import numpy as np
 from matplotlib.path import Path
 
@@ -125,9 +127,8 @@ class OneNetwork(fh.Picture):
         self._draw_tokens(names, order, at, nudge)
         self._draw_attention(after["weights"], at, v["attention_first"])
         self._draw_grids(order, at, x, widest)
-        groups = _groups(after["y"])
-        self._draw_same(groups)
-        self._say(names, order, at, nudge, moved["Δy"], x, before["y"], groups)
+        self._draw_same(_groups(after["y"]))
+        self._say(names, order, at, nudge, moved["Δy"], before["y"])
 
     def _reach(self):
         """Longest bar of each column and largest grid entry over all states of the controls."""
@@ -185,16 +186,18 @@ class OneNetwork(fh.Picture):
         self.same_name.set_text("same y" if rows else "")
         self.same_name.set_position((984, LANES[rows].mean() if rows else LANES[1]))
 
-    def _say(self, names, order, at, nudge, moved, x, y, groups):
+    def _say(self, names, order, at, nudge, moved, y):
         on, count = self.values["attention_first"], int((moved > 0).sum())
         name, others = names[at], np.delete(moved, at)
+        swapped = len(set(order)) == 3 and order != (0, 1, 2)
         amount = f"{nudge:+.2f}".replace("-", "−")
         nudged = f"Nudge “{name}” at place {at + 1} by {amount}: "
         plain = _forward(self.values["x"], self.values)["y"][list(order)]
         gap = np.abs(y - plain).max()
         if nudge == 0:
-            self.title = ("Swapped tokens give swapped outputs: the FFN does not know the place" if _swapped(order) else
-                          "The same token gives the same output at every place" if len(groups) < 3 else
+            self.title = ("Swapped tokens give swapped outputs, through attention too" if swapped and on else
+                          "Swapped tokens give swapped outputs: the FFN does not know the place" if swapped else
+                          "The same token gives the same output at every place" if len(set(order)) < 3 else
                           "One network serves every token; nothing is nudged yet")
             self.sentence = "Nothing is nudged, so nothing moves: every Δ is exactly 0."
         elif on:
@@ -207,9 +210,6 @@ class OneNetwork(fh.Picture):
                              f"{fh.num(moved[at])}; the other two change by exactly {fh.num(others.max())}.")
         if order != (0, 1, 2) and not on and nudge == 0:
             self.sentence += f" Each token keeps the y of its old place: difference {'exactly 0' if gap == 0 else f'{gap:.0e}'}."
-        elif len(groups) < 3:
-            rows = next(rows for rows in groups if len(rows) > 1)
-            self.sentence += f" “{names[rows[0]]}” has the same y at {len(rows)} places."
         self.alt = (f"Three lanes, {', '.join(names)}, through one FFN box with one W1, b1, W2, b2"
                     f"{', attention before it' if on else ''}. A nudge of {amount} at place {at + 1} moves {count} of 3 rows of y.")
 
@@ -239,9 +239,9 @@ def _influence(x, v, attention_first):
 
 
 def _scan(v):
-    """Over all orders, places, nudges and both settings of attention: largest bars and grid entry."""
+    """Over all choices of tokens, places, nudges and both settings of attention: largest bars and grid entry."""
     reach, widest = dict.fromkeys(("x", "Δx", "Δh", "Δy", "y"), 0.1), 1e-9
-    for order in np.ndindex(3, 3, 3):
+    for order in combinations_with_replacement(range(3), 3):      # another order only permutes the rows
         x = v["x"][list(order)]
         for on in (False, True):
             widest = max(widest, _influence(x, v, on).max())
@@ -262,10 +262,6 @@ def _groups(y):
         home = next((rows for rows in groups if np.allclose(y[rows[0]], y[row], rtol=0, atol=1e-12)), None)
         home.append(row) if home else groups.append([row])
     return groups
-
-
-def _swapped(order):
-    return len(set(order)) == 3 and order != (0, 1, 2)
 
 
 def _marker(token, x, y):
