@@ -141,6 +141,15 @@ def test_nothing_is_left_behind_by_a_walk_through_the_controls():
     assert back.png() == one_network.default().png()
 
 
+def test_every_drawing_finds_its_glyphs_in_itself_or_in_what_stays():
+    picture = one_network.default()
+    stays = picture.still_svg()
+    for state in [dict(nudge=0, order=(1, 0, 2)), dict(order=(0, 1, 0)), dict(attention_first=True, nudge=-0.5), dict(nudge=0)]:
+        moves = picture.set(**state).moving_svg()
+        used = set(re.findall(r'(?:href="|url\()#([^")]+)', moves))
+        assert used and used <= set(re.findall(r' id="([^"]+)"', stays + moves)), state
+
+
 @pytest.mark.parametrize("bad, error, words", [
     (dict(nudge=2), ValueError, "nudge"), (dict(nudge="much"), TypeError, "nudge"), (dict(nudge=float("nan")), ValueError, "nudge"),
     (dict(place=4), ValueError, "place"), (dict(order=(0, 1)), ValueError, "order"), (dict(order=(0, 1, 3)), ValueError, "order"),
