@@ -10,12 +10,12 @@ from matplotlib.path import Path
 
 import ffn_helpers as fh
 
-LANES, HALF = np.array([184, 280, 376]), 42           # zero line of each token, longest bar
+LANES, HALF = np.array([174, 254, 334]), 36           # zero line of each token, longest bar
 X, ATT, DX, H, DY, Y = 124, (202, 284), 297, 440, 776, 870          # left edges; attention has two
 SLABS = (388, 432), (704, 748)                        # W1 with b1, W2 with b2
-FRAME = 372, 90, 764, 448                             # the FFN: left, top, right, bottom
+FRAME = 372, 88, 764, 402                             # the FFN: left, top, right, bottom
 BAR, PITCH = 7, 8                                     # a bar and the step from one to the next
-GRIDS, GRID_Y, CELL = (336, 690), 520, 42             # left edges of the two grids, top, cell
+GRIDS, GRID_Y, CELL = (336, 690), 468, 42             # left edges of the two grids, top, cell
 ORDINAL = "first", "second", "third"
 WEIGHTS = "W1", "b1", "W2", "b2", "Wq", "Wk", "Wv", "Wo"
 
@@ -28,7 +28,7 @@ class OneNetwork(fh.Picture):
     place is nudged, `nudge` (-1 to 1) how far, `attention_first` whether x + attention(x) comes
     before the FFN.
     """
-    size = 1000, 706
+    size = 1000, 634
 
     def check(self, x, W1, b1, W2, b2, Wq, Wk, Wv, Wo, direction, names=("the", "cat", "sat"),
               order=(0, 1, 2), place=2, nudge=1.0, attention_first=False):
@@ -54,12 +54,12 @@ class OneNetwork(fh.Picture):
         self.line([left + 44, left, left, right, right, right - 44], [top, top, bottom, bottom, top, top], fh.WEIGHT, 2.2)
         self.text((left + right) / 2, top, "one FFN: same W1, b1, W2, b2", 12, "bold", ha="center")
         for label, x in [("x", X + 32), ("Δx", DX + 32), ("Δh", H + 128), ("Δy", DY + 32), ("y", Y + 32)]:
-            self.text(x, 120, label, 12, "bold", ha="center")
+            self.text(x, 116, label, 12, "bold", ha="center")
         for (start, end), label, sign in zip(SLABS, ("W1, b1", "W2, b2"), (1, -1)):
             slab = [(start, 20 - 14 * sign), (end, 20 + 14 * sign)]
             self.patch(fh.closed([(x, LANES[0] - HALF + 20 - grow) for x, grow in slab]
                                  + [(x, LANES[2] + HALF - 20 + grow) for x, grow in slab[::-1]]), fh.WEIGHT)
-            self.text((start + end) / 2, 120, label, 11, "bold", ha="center")
+            self.text((start + end) / 2, 116, label, 11, "bold", ha="center")
         self.patch(fh.rectangles(H - 4, LANES - HALF - 2, 32 * PITCH + 7, 2 * HALF + 4), fh.tint(fh.HIDDEN, 0.13), fh.HIDDEN)
         for lane, place in zip(LANES, "123"):
             for xs in [(X - 4, ATT[0]), (ATT[1], SLABS[0][0]), (SLABS[0][1], SLABS[1][0]), (SLABS[1][1], Y - 18)]:
@@ -75,7 +75,7 @@ class OneNetwork(fh.Picture):
         bars = lambda x, count: fh.Bars(self, np.tile(x + PITCH * np.arange(count), 3), BAR,
                                         np.repeat(LANES, count), -1, zorder=2)
         self.bars = {"x": bars(X, 8), "Δx": bars(DX, 8), "Δh": bars(H, 32), "Δy": bars(DY, 8), "y": bars(Y, 8)}
-        self.scales = {name: self.moves(self.text(x, LANES[2] + HALF + 16, "", colour=fh.WEIGHT, ha="center"))
+        self.scales = {name: self.moves(self.text(x, LANES[2] + HALF + 15, "", colour=fh.WEIGHT, ha="center"))
                        for name, x in [("x", X + 32), ("Δx", DX + 32), ("Δh", H + 128), ("Δy", DY + 32), ("y", Y + 32)]}
         self.zeros = {name: [self.moves(self.text(x, lane - 14, "", ha="center")) for lane in LANES]
                       for name, x in [("Δx", DX + 32), ("Δh", H + 128), ("Δy", DY + 32)]}
@@ -84,17 +84,17 @@ class OneNetwork(fh.Picture):
         self.nudged = self.moves(self.text(20, 0, "", 10.5))
         self.weak, self.strong = patch(fh.SOFT), patch(fh.INK)
         self.box_off, self.box_on = patch("none", fh.SOFT, 1.2, linestyle="--"), patch("none", fh.WEIGHT, 2.2)
-        self.box_name = self.moves(self.text(sum(ATT) / 2, 120, "", 11, ha="center"))
+        self.box_name = self.moves(self.text(sum(ATT) / 2, 116, "", 11, ha="center"))
         self.same, self.same_name = patch("none", fh.INK, 1.2), self.moves(self.text(984, 0, "", rotation=90, ha="center"))
         self.squares, self.picked, self.in_force = patch(fh.INK), patch("none", fh.INK, 1.2), patch("none", fh.INK, 3.4)
 
     def _notes(self):
         """The words and empty grids under the lanes."""
-        self.text(sum(ATT) / 2, 474, "attention: across rows", 11, ha="center")
-        self.patch(fh.joined([fh.arrow_path((sum(ATT) / 2, 452), (sum(ATT) / 2, y), 7) for y in (440, 464)]), fh.INK)
+        self.text(sum(ATT) / 2, 428, "attention: across rows", 11, ha="center")
+        self.patch(fh.joined([fh.arrow_path((sum(ATT) / 2, 397), (sum(ATT) / 2, y), 7) for y in (382, 412)]), fh.INK)
         middle = (FRAME[0] + FRAME[2]) / 2
-        self.text(middle, 474, "FFN: along its own row, feature to feature", 11, ha="center")
-        self.patch(fh.joined([fh.arrow_path((middle, 460), (x, 460), 7) for x in (middle - 20, middle + 20)]), fh.INK)
+        self.text(middle, 428, "FFN: along its own row, feature to feature", 11, ha="center")
+        self.patch(fh.joined([fh.arrow_path((middle, 413), (x, 413), 7) for x in (middle - 20, middle + 20)]), fh.INK)
         self.text(20, GRID_Y + 8, "Which rows of y move?", 12, "bold")
         for i, words in enumerate(["across: the token that is nudged", "down: the row of y", "area: how far it moves,", "per unit of nudge"]):
             self.text(20, GRID_Y + 36 + 20 * i, words)
@@ -103,9 +103,8 @@ class OneNetwork(fh.Picture):
             self.patch(fh.rectangles(x + np.tile(step, 3), GRID_Y + np.repeat(step, 3), CELL, CELL), "none", fh.SOFT, 1)
             self.text(x + 3 * CELL + 18, GRID_Y + 40, name, 12, "bold")
         self.counts = [[self.moves(self.text(x + 3 * CELL + 18, GRID_Y + y, "", 11)) for y in (64, 86)] for x in GRIDS]
-        self.text(20, 668, "Δ is what the nudge changes. Bars: up positive, down negative, each column on its own scale; "
+        self.text(20, 616, "Δ is what the nudge changes. Bars: up positive, down negative, each column on its own scale; "
                            "± is half a lane.", colour=fh.WEIGHT)
-        self.text(20, 688, "The FFN lies on its side here, data flow from left to right; in notebook 03 it stands upright.", colour=fh.WEIGHT)
 
     # ---- what moves
     def update(self):
@@ -142,7 +141,7 @@ class OneNetwork(fh.Picture):
         for row, (text, name) in enumerate(zip(self.names, names)):
             text.set_text(name)
             text.set_fontweight("bold" if row == at else "normal")
-        self.nudged.set_text(f"nudge {nudge:+.2f}".replace("-", "−"))
+        self.nudged.set_text(f"nudge {_signed(nudge)}")
         self.nudged.set_position((20, LANES[at] + 26))
         places = [(42, lane) for lane in LANES] + [(Y + 80, lane) for lane in LANES]
         marks = [_marker(token, *place) for token, place in zip(order * 2, places)]
@@ -190,8 +189,7 @@ class OneNetwork(fh.Picture):
         on, count = self.values["attention_first"], int((moved > 0).sum())
         name, others = names[at], np.delete(moved, at)
         swapped = len(set(order)) == 3 and order != (0, 1, 2)
-        amount = f"{nudge:+.2f}".replace("-", "−")
-        nudged = f"Nudge “{name}” at place {at + 1} by {amount}: "
+        nudged = f"Nudge “{name}” at place {at + 1} by {_signed(nudge)}: "
         plain = _forward(self.values["x"], self.values)["y"][list(order)]
         gap = np.abs(y - plain).max()
         if nudge == 0:
@@ -209,9 +207,12 @@ class OneNetwork(fh.Picture):
             self.sentence = (f"{nudged}{'only its own row moves' if count == 1 else f'{count} rows move'}, by up to "
                              f"{fh.num(moved[at])}; the other two change by exactly {fh.num(others.max())}.")
         if order != (0, 1, 2) and not on and nudge == 0:
-            self.sentence += f" Each token keeps the y of its old place: difference {'exactly 0' if gap == 0 else f'{gap:.0e}'}."
+            copied = max(names, key=names.count)
+            self.sentence += (f" {'Each token' if swapped else f'“{copied}”'} {'keeps the y of its old place' if swapped else f'has one y at {names.count(copied)} places'}: "
+                              f"difference {'exactly 0' if gap == 0 else f'{gap:.0e}'}.")
         self.alt = (f"Three lanes, {', '.join(names)}, through one FFN box with one W1, b1, W2, b2"
-                    f"{', attention before it' if on else ''}. A nudge of {amount} at place {at + 1} moves {count} of 3 rows of y.")
+                    f"{', attention before it' if on else ''}. "
+                    + (f"A nudge of {_signed(nudge)} at place {at + 1} moves {count} of 3 rows of y." if nudge else self.title + "."))
 
 
 def _forward(x, v, attention_first=None):
@@ -253,6 +254,10 @@ def _scan(v):
                 seen = {"x": x + step, "y": after["y"], **{"Δ" + k: after[k] - before[k] for k in "xhy"}}
                 reach = {name: max(reach[name], np.abs(rows).max()) for name, rows in seen.items()}
     return {name: np.ceil(value * 10) / 10 for name, value in reach.items()}, widest
+
+
+def _signed(nudge):
+    return f"{nudge:+.2f}".replace("-", "−") if nudge else "0"
 
 
 def _groups(y):

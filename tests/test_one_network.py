@@ -108,7 +108,6 @@ def test_the_default_says_what_it_shows():
         "Which rows of y move?", "across: the token that is nudged", "down: the row of y", "area: how far it moves,",
         "per unit of nudge", "FFN alone", "3 of 9 move;", "0 of 6 across rows", "attention first", "9 of 9 move;", "6 of 6 across rows",
         "Δ is what the nudge changes. Bars: up positive, down negative, each column on its own scale; ± is half a lane.",
-        "The FFN lies on its side here, data flow from left to right; in notebook 03 it stands upright.",
         picture.title, picture.sentence])
 
 
