@@ -492,7 +492,7 @@ class _Pick:
         else:
             self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=label,
                                                 style={"description_width": "64px", "button_width": "auto"},
-                                                layout=widgets.Layout(width="max-content", max_width="100%"))
+                                                layout=widgets.Layout(width="max-content", max_width="100%", display="flex"))
         self.widget = self.picker
         self.picker.observe(self._picked, "value")
 
