@@ -190,7 +190,7 @@ class HandWorked(fh.Picture):
         count = sum(line is not None for line in lines)
         self.plane_name.set_text("No fold line crosses the plane" if not count else
                                  "Each unit cuts the fringed side of its line" if self.values["activation"] == "relu"
-                                 else "On each line one z is 0, on its fringed side negative")
+                                 else "Fringed side of each line: that z is negative")
         at = _page(x)
         inside = np.abs(x).max() <= REACH
         self.point.set_path(fh.circle(*np.clip(at, _page((-REACH, REACH)), _page((REACH, -REACH))), 6.5))
