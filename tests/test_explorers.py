@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ffn_helpers as fh
+from conftest import TOLERANCE, difference
 from tests.drawing import Recorder, bare, off_page
 from tests.execution import calls, fresh_kernel, may_raise, numbered, run
 from tests.test_notebooks import NOTEBOOKS, Images, read
@@ -251,12 +252,13 @@ def test_box_takes_its_own_text_and_a_true_minus(explorer):
 @every_explorer
 def test_reset_brings_back_the_exact_start(explorer):
     start, png = bare(explorer.live.value), explorer.picture.png(1)
-    for which in (-1, 0):
+    for far in (elsewhere, lambda explorer, entry: ends(explorer, entry)[0]):
         for entry in explorer.entries.values():
-            move(entry, ends(explorer, entry)[which])
+            move(entry, far(explorer, entry))
         if explorer.message.value == "":       # all ends at once may be more than a picture takes
-            assert shows_its_values(explorer).png(1) == explorer.picture.png(1)
-        assert bare(explorer.live.value) != start
+            # Agg simplifies long paths by less than a pixel, and only in pictures that were changed.
+            assert difference(shows_its_values(explorer).png(1), explorer.picture.png(1)) < TOLERANCE
+        assert far is not elsewhere or bare(explorer.live.value) != start
         buttons(explorer)["Reset"].click()
         assert same(explorer.picture.values, explorer.start)
         assert bare(explorer.live.value) == start and explorer.picture.png(1) == png
