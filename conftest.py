@@ -58,11 +58,11 @@ IPyNbCell.compare_outputs = compare_text_and_pixels
 
 
 def pytest_collection_modifyitems(items):
-    """The longest files first, so that no worker ends alone: the solutions, then the late notebooks."""
+    """The longest files first, so that no worker ends alone: those that run every notebook, then the late notebooks."""
     def order(item):
         if item.path.suffix == ".ipynb":
             return 1, [-ord(letter) for letter in item.path.name[:2]]
-        return (0 if item.path.name == "test_solutions.py" else 2), []
+        return (0 if item.path.name in ("test_solutions.py", "test_explorers.py") else 2), []
 
     items.sort(key=order)  # stable: within a file nothing moves
     if not PIXELS_HOLD:

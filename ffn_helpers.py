@@ -48,13 +48,19 @@ STYLE = {"font.family": FONT, "hatch.linewidth": 0.8, "hatch.color": WEIGHT, "pa
 
 def tint(colour, amount):
     """Opaque mix of white (amount 0) and `colour` (amount 1), as a hex string."""
-    rgb = np.array(to_rgb(colour))
-    return to_hex(1 - (1 - rgb) * min(max(amount, 0), 1))
+    amount = float(checked("amount", amount, ()))
+    return to_hex(1 - (1 - np.array(to_rgb(colour))) * min(max(amount, 0), 1))
 
 
 def num(value, digits=2):
     """A number as the pictures write it: true minus, no trailing zeros, never minus zero."""
-    text = f"{float(value):,.{digits}f}"
+    try:
+        value = float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise TypeError(f"value must be one real number, got {_short(value)}") from None
+    if not math.isfinite(value):
+        raise ValueError(f"value is {value}, expected a finite number")
+    text = f"{value:,.{digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("-0", "0") else text.replace("-", "−")
 
@@ -348,8 +354,8 @@ class Bars:
         self.down = picture.moves(picture.patch(EMPTY, negative, axes=axes, **more))
 
     def set(self, values):
-        lengths = np.asarray(values, float) * self.unit
-        positive = np.asarray(values) > 0
+        values = checked("values", values, self.x.shape)
+        lengths, positive = values * self.unit, values > 0
         self.up.set_path(rectangles(self.x, self.base, self.width, np.where(positive, lengths, 0)))
         self.down.set_path(rectangles(self.x, self.base, self.width, np.where(positive, 0, lengths)))
 
@@ -414,6 +420,8 @@ Switch = namedtuple("Switch", "")
 
 def number(low, high, step=0.5):
     """Control for a number, or for every entry of an array: a box to type in and a slider to drag."""
+    for name, value in [("low", low), ("high", high), ("step", step)]:
+        checked(name, value, ())
     if not (low < high and step > 0):
         raise ValueError(f"number needs low < high and step > 0, got {low}, {high}, {step}")
     return Number(low, high, step)
@@ -421,6 +429,8 @@ def number(low, high, step=0.5):
 
 def choice(*options):
     """Control that picks one of `options`; an option is a value or a pair (label, value)."""
+    if not options:
+        raise ValueError("choice needs at least one option")
     return Choice(tuple(option if isinstance(option, tuple) else (str(option), option) for option in options))
 
 
@@ -444,7 +454,7 @@ class _Entry:
 
     def __init__(self, label, value, spec, changed):
         self.label, self.spec, self.changed, self.quiet = label, spec, changed, False
-        self.box = widgets.Text(num(value, 4), description=label, continuous_update=False,
+        self.box = widgets.Text(self.written(value), description=label, continuous_update=False,
                                 layout=widgets.Layout(width="136px"), style={"description_width": "64px"})
         self.slider = widgets.FloatSlider(
             value, min=spec.low, max=spec.high, step=spec.step, readout=False,
@@ -467,10 +477,14 @@ class _Entry:
 
     def set(self, value):
         self.quiet = True
-        self.box.value = num(value, 4)
+        self.box.value = self.written(value)
         if abs(self.slider.value - value) > 1e-9:       # a rounding error sent back would undo a faster hand's next step
             self.slider.value = float(value)
         self.quiet = False
+
+    @staticmethod
+    def written(value):
+        return num(value, 4).replace(",", "")      # the box must be able to read its own text
 
     def _typed(self, change):
         if not self.quiet:

@@ -64,7 +64,8 @@ class SvgLayer(RendererBase):
     """Draws matplotlib artists into `<svg>` elements of `width` x `height` pixels.
 
     `start()`, then `artist.draw(layer)` for each artist, then `finish()` for the text. Definitions
-    (glyphs, hatches, clips) of a fresh drawing are written once and serve every later one.
+    (glyphs, hatches, clips) of the drawing that stays, begun with `fresh`, are used by every later one;
+    what it lacks, each drawing that takes the place of another defines for itself.
     """
 
     def __init__(self, width, height, dpi=100):
@@ -72,20 +73,17 @@ class SvgLayer(RendererBase):
         self.width, self.height, self.dpi = width, height, dpi
         self.prefix = f"p{next(_serial)}-"
         self.flip = Affine2D().scale(1, -1).translate(0, height)
+        self.lasting = frozenset()
         self.start(fresh=True)
 
     def start(self, fresh=False):
-        """Begin a drawing; unless `fresh`, it may use the definitions of the last fresh one.
-
-        Only of that one: what is drawn after it replaces each other on the page, definitions and all.
-        """
-        self.parts, self.new = [], []
-        if fresh:
-            self.known = self.kept = set()
-        else:
-            self.known = set(self.kept)
+        """Begin a drawing; unless `fresh`, it may use the definitions of the last `fresh` one."""
+        self.parts, self.new, self.fresh = [], [], fresh
+        self.known = set() if fresh else set(self.lasting)
 
     def finish(self):
+        if self.fresh:
+            self.lasting = frozenset(self.known)
         return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
                 f'style="display:block" aria-hidden="true"><defs>{"".join(self.new)}</defs>{"".join(self.parts)}</svg>')
 

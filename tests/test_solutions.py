@@ -22,17 +22,13 @@ Each notebook is executed once, in this process, without a kernel: stub, its che
 check again, and so on to the end, so the cells below an exercise are also run with it solved.
 """
 import ast
-import contextlib
-import io
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
+from tests.execution import fresh_kernel, may_raise, run
 from tests.test_notebooks import NOTEBOOKS, read
 
-ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -68,15 +64,12 @@ def solution_in(cell):
 
 def answers(tree, namespace, where):
     """What the checks print, as a list of "correct" and "not yet"."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(tree, where, "exec"), namespace)
-    return re.findall(r"^(correct|not yet)", printed.getvalue(), re.MULTILINE), printed.getvalue()
+    printed = run(tree, where, namespace)
+    return re.findall(r"^(correct|not yet)", printed, re.MULTILINE), printed
 
 
-def work_through(notebook):
+def work_through(notebook, namespace):
     """Run a notebook and solve each of its exercises on the way; returns the solutions' cells."""
-    from IPython.display import display
-    namespace = {"__name__": "__main__", "display": display}
     used, number = [], 0
     for cell, below in zip(notebook["cells"], notebook["cells"][1:] + [None]):
         if cell["cell_type"] != "code":
@@ -84,8 +77,7 @@ def work_through(notebook):
         number += 1
         where = f"{notebook['name']} cell [{number}]"
         stub, checks = split(cell["source"])
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(stub, where, "exec"), namespace)
+        run(stub, where, namespace, may_raise(cell))
         if not checks.body:
             continue
         solution = solution_in(below)
@@ -94,7 +86,7 @@ def work_through(notebook):
         found, text = answers(checks, namespace, where)
         if "not yet" not in found:
             raise Fault(f"{where}: the stub should get 'not yet: …', and gets {text!r}")
-        exec(compile(solution, where + " solution", "exec"), namespace)
+        run(solution, where + " solution", namespace)
         found, text = answers(checks, namespace, where)
         if not found or "not yet" in found:
             raise Fault(f"{where}: the solution should get 'correct …', and gets {text!r}")
@@ -102,21 +94,11 @@ def work_through(notebook):
     return used
 
 
-@pytest.fixture
-def as_in_a_kernel(monkeypatch):
-    """What a fresh kernel would give: the notebooks' folder, and torch with its defaults."""
-    monkeypatch.chdir(ROOT / "notebooks")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    yield
-    torch = sys.modules.get("torch")
-    if torch:
-        torch.set_default_dtype(torch.float32)
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_solutions(path, as_in_a_kernel):
+def test_solutions(path):
     notebook = read(path.read_text(encoding="utf-8"), path.name)
-    used = work_through(notebook)
+    with fresh_kernel() as namespace:
+        used = work_through(notebook, namespace)
     astray = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown" and cell not in used
               and re.search(r"(?is)<summary>.*solution.*</summary>.*```python", cell["source"])]
     assert not astray, "a folded solution does not stand right below its exercise's cell"
@@ -138,9 +120,13 @@ def small(*cells):
     return {"name": "x.ipynb", "cells": [{"cell_type": kinds[kind], "source": text} for kind, text in cells]}
 
 
+def solved(notebook):
+    return work_through(notebook, {})
+
+
 def test_a_good_exercise_passes():
     after = ("c", "assert double(5) == 10")
-    assert len(work_through(small(("c", SETTING), ("c", STUB), ("m", SOLUTION), after))) == 1
+    assert len(solved(small(("c", SETTING), ("c", STUB), ("m", SOLUTION), after))) == 1
 
 
 @pytest.mark.parametrize("stub, solution, message", [
@@ -154,10 +140,10 @@ def test_a_good_exercise_passes():
 def test_a_broken_exercise_is_found(stub, solution, message):
     setting = SETTING + "\ndef check_nothing(f):\n    pass\n"
     with pytest.raises(Fault, match=message):
-        work_through(small(("c", setting), ("c", stub), ("m", solution)))
+        solved(small(("c", setting), ("c", stub), ("m", solution)))
 
 
 def test_a_stub_that_raises_is_found():
     with pytest.raises(NotImplementedError):
-        work_through(small(("c", SETTING), ("c", STUB.replace("return x", "raise NotImplementedError")),
+        solved(small(("c", SETTING), ("c", STUB.replace("return x", "raise NotImplementedError")),
                            ("m", SOLUTION)))

@@ -1,0 +1,333 @@
+"""Every explorer of every notebook: each control moved, and the picture compared with one drawn afresh.
+
+A notebook's cells run here without a kernel, up to the last explorer, and every `fh.Explorer` that is
+made on the way is collected. The rule behind most tests: whatever was done to an explorer, what it shows
+is what a new picture of the same class shows for the same values.
+"""
+import html
+
+import ipywidgets as widgets
+import numpy as np
+import pytest
+
+import ffn_helpers as fh
+from conftest import TOLERANCE, difference
+from tests.drawing import Recorder, bare, off_page
+from tests.execution import calls, fresh_kernel, may_raise, numbered, run
+from tests.test_notebooks import NOTEBOOKS, Images, read
+from tests.test_svg_layer import defined, tree, used
+
+BAD_TEXTS = ["abc", "nan", "inf", "-inf", "1e308", "", "−−1", "1,5", "<b>7</b>"]
+
+
+# ---------------------------------------------------------------- collecting
+
+def cells_with_explorers(path):
+    """The code cells up to the last that calls `explore`, with how many explorers each makes."""
+    cells = numbered(read(path.read_text(encoding="utf-8"), path.name))
+    counts = [calls(cell["source"], "explore") for _, cell in cells]
+    last = max((i + 1 for i, count in enumerate(counts) if count), default=0)
+    return cells[:last], counts[:last]
+
+
+def collect(path):
+    """Run a notebook's cells and return its explorers in their order."""
+    made, init = [], fh.Explorer.__init__
+
+    def recording(self, *args, **more):
+        init(self, *args, **more)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch, fresh_kernel() as namespace:
+        patch.setattr(fh.Explorer, "__init__", recording)
+        for where, cell in cells_with_explorers(path)[0]:
+            run(cell["source"], where, namespace, may_raise(cell))
+    return made
+
+
+KEPT = {}
+
+
+def explorers(path):
+    if path not in KEPT:
+        try:
+            KEPT[path] = collect(path)
+        except Exception as error:
+            KEPT[path] = error
+    if isinstance(KEPT[path], Exception):
+        raise KEPT[path]
+    return KEPT[path]
+
+
+COUNTS = {path: sum(cells_with_explorers(path)[1]) for path in NOTEBOOKS}
+every_explorer = pytest.mark.parametrize("explorer", [
+    pytest.param((path, number), id=f"{path.stem}-{number + 1}") for path in COUNTS for number in range(COUNTS[path])],
+    indirect=True)
+
+
+@pytest.fixture
+def explorer(request):
+    path, number = request.param
+    return begin(explorers(path)[number])
+
+
+def begin(explorer):
+    """Back to the start by a way that does not lean on what is tested here."""
+    explorer.strict = True
+    explorer.picture.set(**explorer.start)
+    for label, entry in explorer.entries.items():
+        entry.set(value_of(explorer, entry))
+    explorer._say("")
+    explorer._draw()
+    return explorer
+
+
+# ---------------------------------------------------------------- asking an explorer
+
+def is_number(entry):
+    return isinstance(entry, fh._Entry)
+
+
+def value_of(explorer, entry, values=None):
+    """The number or option that a control stands for."""
+    values = explorer.picture.values if values is None else values
+    return np.asarray(values[entry.name])[entry.index].item() if is_number(entry) else values[entry.label]
+
+
+def options(entry):
+    if isinstance(entry.picker, widgets.Checkbox):
+        return [True, False]
+    return [value for _, value in entry.picker.options]
+
+
+def others(explorer, entry):
+    """All values but the one that a control stands for."""
+    values = dict(explorer.picture.values)
+    if is_number(entry) and entry.index:
+        values[entry.name] = np.delete(np.asarray(values[entry.name], float).ravel(),
+                                       np.ravel_multi_index(entry.index, np.shape(values[entry.name])))
+    else:
+        del values[entry.name if is_number(entry) else entry.label]
+    return values
+
+
+def same(a, b):
+    """Equal values, whatever they are made of."""
+    if a is b:
+        return True
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return np.array_equal(a, b)
+
+
+def shows_its_values(explorer):
+    """Picture, sentence, controls and message against a picture drawn afresh from the same values."""
+    picture = explorer.picture
+    fresh = type(picture)(**picture.values)
+    assert explorer.message.value == ""
+    assert bare(explorer.live.value) == bare(fresh.moving_svg())
+    assert (picture.title, picture.sentence, picture.alt) == (fresh.title, fresh.sentence, fresh.alt)
+    well_formed(explorer)
+    controls_agree(explorer)
+    return fresh
+
+
+def well_formed(explorer):
+    live, picture = explorer.live.value, explorer.picture
+    assert tree(live) is not None and "nan" not in live
+    assert used(live) <= defined(live) | defined(explorer.still.value), "the page lacks an outline that is drawn"
+    assert f">{html.escape(picture.sentence)}<" in explorer.words.value
+    assert 1 <= len(picture.alt.split()) <= 40 and picture.title and picture.sentence
+
+
+def controls_agree(explorer):
+    for label, entry in explorer.entries.items():
+        value = value_of(explorer, entry)
+        if is_number(entry):
+            assert entry.parse(entry.box.value) == pytest.approx(value, abs=1e-4), label
+            assert entry.slider.value == pytest.approx(value), label
+        else:
+            assert same(entry.picker.value, value), label
+
+
+def move(entry, to):
+    """As a reader does: type a number into the box, or pick an option."""
+    if is_number(entry):
+        entry.box.value = entry.written(to)
+    else:
+        entry.picker.value = to
+
+
+def ends(explorer, entry):
+    return [entry.spec.low, entry.spec.high] if is_number(entry) else options(entry)
+
+
+def elsewhere(explorer, entry):
+    """An end of a control that is not where it stands now."""
+    return next(end for end in ends(explorer, entry) if not same(end, value_of(explorer, entry)))
+
+
+def buttons(explorer):
+    return {button.description: button for button in explorer.children[0].children}
+
+
+def all_widgets(widget):
+    yield widget
+    for child in getattr(widget, "children", ()):
+        yield from all_widgets(child)
+
+
+# ---------------------------------------------------------------- the tests
+
+@pytest.mark.parametrize("path", [path for path in COUNTS if COUNTS[path]], ids=lambda path: path.stem)
+def test_explorers_are_collected(path):
+    assert len(explorers(path)) == COUNTS[path]
+
+
+@every_explorer
+def test_start(explorer):
+    shows_its_values(explorer)
+    assert explorer.entries and same(explorer.picture.values, explorer.start)
+    for label, entry in explorer.entries.items():
+        assert entry.label == label
+        if is_number(entry):
+            assert entry.spec.low <= value_of(explorer, entry) <= entry.spec.high, label
+        else:
+            assert any(same(value_of(explorer, entry), option) for option in options(entry)), label
+    on_page = list(all_widgets(explorer))
+    for part in [entry.widget for entry in explorer.entries.values()] + [
+            explorer.message, explorer.still, explorer.live, explorer.words]:
+        assert sum(part is other for other in on_page) == 1
+    assert "nan" not in explorer.still.value and tree(explorer.still.value) is not None
+
+
+@every_explorer
+def test_saved_file_holds_the_picture_with_its_alt_text(explorer):
+    bundle = explorer._repr_mimebundle_()
+    image, = Images(bundle["text/html"]).found
+    assert image["alt"] == explorer.picture.alt and image["src"].startswith("data:image/png;base64,iVBOR")
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == explorer.model_id
+    assert bundle["text/plain"] == explorer.picture.sentence
+
+
+@every_explorer
+def test_every_control_moves_its_value_and_nothing_else(explorer):
+    start, seen = bare(explorer.live.value), {}
+    for number, (label, entry) in enumerate(explorer.entries.items()):
+        rest = others(explorer, entry)
+        for which, end in enumerate(ends(explorer, entry)):
+            move(entry, end)
+            assert explorer.message.value == "", f"{label} at {end}: {explorer.message.value}"
+            assert same(value_of(explorer, entry), end), label
+            assert same(others(explorer, entry), rest), f"{label} moves another value"
+            if not is_number(entry) or which == number % 2:      # a new picture takes time: one end of each number
+                shows_its_values(explorer)
+                assert not off_page(Recorder(explorer.picture, moving=True).labels, explorer.picture.size), f"{label} at {end}"
+            else:
+                well_formed(explorer)
+                controls_agree(explorer)
+            seen[label, repr(end)] = bare(explorer.live.value)
+        assert len({seen[label, repr(end)] for end in ends(explorer, entry)}) > 1, f"{label} changes nothing"
+        begin(explorer)
+        if is_number(entry):
+            for end in ends(explorer, entry):
+                entry.slider.value = end
+                assert bare(explorer.live.value) == seen[label, repr(end)], f"the slider of {label} at {end}"
+                controls_agree(explorer)
+            begin(explorer)
+        assert bare(explorer.live.value) == start
+
+
+@every_explorer
+def test_box_takes_its_own_text_and_a_true_minus(explorer):
+    for label, entry in explorer.entries.items():
+        if is_number(entry):
+            for end in ends(explorer, entry):
+                assert entry.parse(fh.num(end, 4).replace(",", "")) == entry.parse(entry.written(end)) == end
+                assert entry.parse(str(end)) == end
+
+
+@every_explorer
+def test_reset_brings_back_the_exact_start(explorer):
+    start, png = bare(explorer.live.value), explorer.picture.png(1)
+    for far in (elsewhere, lambda explorer, entry: ends(explorer, entry)[0]):
+        for entry in explorer.entries.values():
+            move(entry, far(explorer, entry))
+        if explorer.message.value == "":       # all ends at once may be more than a picture takes
+            # Agg simplifies long paths by less than a pixel, and only in pictures that were changed.
+            assert difference(shows_its_values(explorer).png(1), explorer.picture.png(1)) < TOLERANCE
+        assert far is not elsewhere or bare(explorer.live.value) != start
+        buttons(explorer)["Reset"].click()
+        assert same(explorer.picture.values, explorer.start)
+        assert bare(explorer.live.value) == start and explorer.picture.png(1) == png
+        well_formed(explorer)
+        controls_agree(explorer)
+        assert explorer.message.value == ""
+
+
+@every_explorer
+def test_presets(explorer):
+    pictures, first = {"Reset": bare(explorer.live.value)}, next(iter(explorer.entries.values()))
+    for label, button in buttons(explorer).items():
+        button.click()
+        shows_its_values(explorer)
+        assert not off_page(Recorder(explorer.picture, moving=True).labels, explorer.picture.size), label
+        pictures[label] = bare(explorer.live.value)
+        move(first, elsewhere(explorer, first))          # a preset starts from the start, not from here
+        button.click()
+        assert bare(explorer.live.value) == pictures[label], label
+    assert len(set(pictures.values())) == len(pictures), "two buttons do the same"
+
+
+@every_explorer
+def test_bad_text_becomes_a_message_and_the_picture_stays(explorer):
+    png = explorer.picture.png(1)
+    for label, entry in explorer.entries.items():
+        if not is_number(entry):
+            continue
+        live, values = explorer.live.value, explorer.picture.values
+        beyond = [entry.written(entry.spec.low - entry.spec.step), entry.written(entry.spec.high + entry.spec.step)]
+        for text in BAD_TEXTS + beyond:
+            entry.box.value = text
+            message = html.unescape(explorer.message.value)
+            assert f"{label}: “{text}” is not" in message and "The last good picture stays." in message
+            assert 'role="alert"' in message and "<b>7" not in explorer.message.value
+            assert explorer.live.value == live and explorer.picture.values is values
+        buttons(explorer)["Reset"].click()               # any good change clears the message and mends the box
+        assert explorer.message.value == ""
+        controls_agree(explorer)
+    assert explorer.picture.png(1) == png
+
+
+@every_explorer
+def test_mistake_of_ours_becomes_a_message_and_the_picture_recovers(explorer, monkeypatch):
+    live, picture = explorer.live.value, explorer.picture
+    entry = next(iter(explorer.entries.values()))
+    update, end = picture.update, elsewhere(explorer, entry)
+
+    def fails_once():
+        monkeypatch.setattr(picture, "update", update)
+        raise ZeroDivisionError("by <0>")
+
+    monkeypatch.setattr(picture, "update", fails_once)
+    explorer.strict = False
+    move(entry, end)
+    assert "Our mistake, not yours: ZeroDivisionError: by &lt;0&gt;" in explorer.message.value
+    assert explorer.live.value == live and same(picture.values, explorer.start)
+
+    begin(explorer)
+    monkeypatch.setattr(picture, "update", fails_once)
+    with pytest.raises(ZeroDivisionError):
+        move(entry, end)
+    assert bare(explorer.live.value) == bare(live) and same(picture.values, explorer.start)
+    begin(explorer)
+    move(entry, end)
+    shows_its_values(explorer)
+
+
+def test_pictures_of_explorers_are_told_apart():
+    """`bare` hides the picture's number and nothing that is drawn."""
+    a = '<defs><path id="p1-31nn" d="M0 0"/></defs><use href="#p1-31nn" x="0.0"/>'
+    assert bare(a) == bare(a.replace("p1-", "p27-")) != bare(a.replace("31nn", "32nn"))

@@ -1,0 +1,239 @@
+"""Every picture of figures/, in the state that it is published in.
+
+Pixels are compared at the pinned matplotlib only. The structure of every picture (its texts, how many
+shapes) is kept in pictures.json, which survives upgrades. After a picture was changed and looked at,
+this line rewrites both, the second for all pictures:
+
+    python -m figures && python -m tests.test_pictures
+"""
+import importlib
+import json
+import re
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+
+import matplotlib.pyplot
+import numpy as np
+import pytest
+
+import ffn_helpers as fh
+from conftest import TOLERANCE, difference
+from figures import __main__ as figures
+from tests.drawing import PALETTE, Label, Recorder, is_known, off_page, overlaps
+from tests.test_svg_layer import texts, tree
+
+SNAPSHOT = Path(__file__).with_name("pictures.json")
+NAMES = figures.names()
+SMALLEST = 10.5          # points
+
+every_picture = pytest.mark.parametrize("name", NAMES)
+
+
+@lru_cache(maxsize=None)
+def picture(name):
+    return importlib.import_module(f"figures.{name}").default()
+
+
+@lru_cache(maxsize=None)
+def recorded(name):
+    return Recorder(picture(name))
+
+
+def structure(drawing):
+    """What a picture consists of, in numbers and words that no matplotlib version changes."""
+    patches = [patch for axes in drawing.figure.axes for patch in axes.patches if patch.get_visible()]
+    lines = [line for axes in drawing.figure.axes for line in axes.lines if line.get_visible()]
+    shapes = [pieces(patch.get_path()) for patch in patches]
+    return {
+        "size": list(drawing.size),
+        "alt": drawing.alt,
+        "patches": len(patches),
+        "shapes": sum(shapes),                     # pieces of all patches: bars, arrows, cells
+        "hatched": sum(bool(patch.get_hatch() and pieces(patch.get_path())) for patch in patches),
+        "lines": len(lines),
+        "line_points": sum(len(line.get_xdata()) for line in lines),
+        "texts": sorted(label.text for label in Recorder(drawing).labels),
+    }
+
+
+def pieces(path):
+    if not len(path.vertices):
+        return 0
+    return 1 if path.codes is None else int((path.codes == path.MOVETO).sum())
+
+
+def differences(stored, found):
+    """Where two structures differ, in words."""
+    complaints = [f"{key}: stored {stored.get(key)!r}, drawn {found.get(key)!r}"
+                  for key in sorted(set(stored) | set(found)) if key != "texts" and stored.get(key) != found.get(key)]
+    was, now = Counter(stored.get("texts", [])), Counter(found["texts"])
+    complaints += [f"text gone: {text!r}" for text in (was - now).elements()]
+    return complaints + [f"text new: {text!r}" for text in (now - was).elements()]
+
+
+# ---------------------------------------------------------------- what is drawn
+
+def test_pictures_are_found():
+    assert NAMES and all((figures.HERE / f"{name}.py").exists() for name in NAMES)
+
+
+@every_picture
+def test_structure_is_as_stored(name):
+    stored = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+    assert name in stored, f"pictures.json lacks {name}: look at the picture, then python -m tests.test_pictures"
+    complaints = differences(stored[name], structure(picture(name)))
+    assert not complaints, f"{name}: " + "; ".join(complaints)
+
+
+def test_stored_structures_are_of_pictures_that_exist():
+    assert set(json.loads(SNAPSHOT.read_text(encoding="utf-8"))) == set(NAMES)
+
+
+@every_picture
+@pytest.mark.pixels
+def test_published_png_is_what_the_code_draws(name):
+    gap = difference((figures.HERE / f"{name}.png").read_bytes(), picture(name).png())
+    assert gap <= TOLERANCE, f"figures/{name}.png differs by {gap:.2f} of 255: look at it, then course.py figures"
+
+
+@every_picture
+def test_a_drawing_of_the_same_values_is_the_same(name):
+    drawing = picture(name)
+    again = type(drawing)(**drawing.values)        # what `check` returns, it also takes
+    assert (again.title, again.sentence, again.alt) == (drawing.title, drawing.sentence, drawing.alt)
+    assert again.png(1) == drawing.png(1)
+    assert f'alt="{fh.html.escape(drawing.alt)}"' in fh.show(drawing)._repr_mimebundle_()["text/html"]
+
+
+# ---------------------------------------------------------------- what it says
+
+@every_picture
+def test_words(name):
+    drawing = picture(name)
+    assert drawing.title.strip() and drawing.sentence.strip()
+    assert 1 <= len(drawing.alt.split()) <= 40, f"{len(drawing.alt.split())} words"
+    assert drawing.alt != drawing.title and re.search(r"\d", drawing.alt)
+    shown = [label.text for label in recorded(name).labels]
+    assert drawing.title in shown and drawing.sentence in shown
+
+
+@every_picture
+def test_no_text_leaves_the_page(name):
+    assert not off_page(recorded(name).labels, picture(name).size)
+
+
+@every_picture
+def test_no_two_texts_overlap(name):
+    assert not overlaps(recorded(name).labels)
+
+
+@every_picture
+def test_text_is_large_enough(name):
+    assert not [label for label in recorded(name).labels if label.size < SMALLEST]
+
+
+# ---------------------------------------------------------------- colours
+
+@every_picture
+def test_colours_are_the_palettes(name):
+    assert not [colour for colour in recorded(name).colours if not is_known(colour)]
+
+
+@every_picture
+def test_nothing_is_transparent(name):
+    assert recorded(name).alphas == {1}
+
+
+# ---------------------------------------------------------------- the same picture in two layers
+
+@every_picture
+def test_still_and_moving_layer_hold_every_text(name):
+    drawing = picture(name)
+    still, moving = drawing.still_svg(), drawing.moving_svg()
+    in_layers = sorted(texts(still) + texts(moving))
+    assert in_layers == sorted(re.sub(r"\s", "", label.text) for label in recorded(name).labels)
+    assert tree(still) is not None and tree(moving) is not None and "nan" not in still + moving
+
+
+def test_pyplot_holds_no_figure():
+    for name in NAMES:
+        picture(name)
+    assert not matplotlib.pyplot.get_fignums()
+
+
+# ---------------------------------------------------------------- this file against faults
+
+class Faulty(fh.Picture):
+    """A small picture that can be drawn with one fault at a time."""
+    size = 300, 120
+
+    def check(self, fault=""):
+        return dict(fault=fault)
+
+    def build(self):
+        fault = self.values["fault"]
+        self.text(20, 90, "12 of 48" if fault != "digit" else "12 of 49")
+        self.text(280 if fault == "off" else 150 if fault != "overlap" else 60, 92, "units",
+                  size=9 if fault == "small" else 10.5, colour="#AA0000" if fault == "colour" else fh.INK)
+        self.patch(fh.rectangles([20, 40], 60, 10, 12), fh.POSITIVE, alpha=0.5 if fault == "alpha" else None)
+        if fault != "hatch":
+            self.rectangle(80, 60, 20, 12, fh.CUT, fh.WEIGHT, 0, hatch=fh.HATCH)
+        if fault != "line":
+            self.line([20, 90], [75, 75])
+
+    def update(self):
+        self.title, self.sentence, self.alt = "A small picture", "2 bars.", "Two bars, 12 of 48."
+
+
+def test_a_good_picture_passes():
+    good = Recorder(Faulty())
+    assert not off_page(good.labels, Faulty.size) and not overlaps(good.labels)
+    assert all(map(is_known, good.colours)) and good.alphas == {1} and good.hatched == 1
+    assert min(label.size for label in good.labels) == SMALLEST
+    assert not differences(structure(Faulty()), structure(Faulty()))
+
+
+@pytest.mark.parametrize("fault, word", [("digit", "12 of 49"), ("hatch", "hatched"), ("line", "lines")])
+def test_structure_catches(fault, word):
+    assert any(word in text for text in differences(structure(Faulty()), structure(Faulty(fault=fault))))
+
+
+@pytest.mark.parametrize("fault, caught", [
+    ("off", lambda found: off_page(found.labels, Faulty.size) == ["units"]),
+    ("overlap", lambda found: overlaps(found.labels) == [("units", "12 of 48")]),
+    ("small", lambda found: min(label.size for label in found.labels) < SMALLEST),
+    ("colour", lambda found: [c for c in found.colours if not is_known(c)] == ["#aa0000"]),
+    ("alpha", lambda found: found.alphas != {1})])
+def test_recorder_catches(fault, caught):
+    assert caught(Recorder(Faulty(fault=fault)))
+
+
+@pytest.mark.pixels
+def test_pixels_catch_a_wrong_digit():
+    assert difference(Faulty().png(), Faulty(fault="digit").png()) > TOLERANCE
+
+
+@pytest.mark.parametrize("amount", np.linspace(0, 1, 7))
+@pytest.mark.parametrize("name", PALETTE)
+def test_every_tint_is_known(name, amount):
+    assert is_known(fh.tint(PALETTE[name], amount))
+
+
+@pytest.mark.parametrize("colour", ["#000000", "#ff0000", "#1f77b4", "#008000", "#ffff00", "#D55E80"])
+def test_other_colours_are_not_known(colour):
+    assert not is_known(colour)
+
+
+def test_turned_text_has_a_turned_box():
+    drawing = Faulty()
+    drawing.text(150, 60, "a long label", rotation=90)
+    label = Recorder(drawing).labels[-1]
+    assert isinstance(label, Label) and label.text == "a long label"
+    assert label.y1 - label.y0 > 3 * (label.x1 - label.x0)
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(json.dumps({name: structure(picture(name)) for name in NAMES},
+                                   ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    print(f"{SNAPSHOT.relative_to(Path.cwd())}: {len(NAMES)} pictures")
