@@ -29,9 +29,9 @@ class KinkFit(fh.Picture):
         axes.set_yticks([-1, 0, 1], ["−1", "0", "1"])
         axes.plot(x[::self.every], target[::self.every], color=fh.SOFT, linewidth=7, solid_capstyle="butt")
         self.fit = self.moves(axes.plot([], [], color=fh.INK, linewidth=1.8, zorder=4)[0])
-        self.knots = self.moves(self.patch(fh.EMPTY, fh.HIDDEN, fh.INK, 1, zorder=9))
-        self.axes = axes
-        self.worst = self.moves(axes.plot([], [], color=fh.INK, linewidth=1.8, marker="_", markersize=11, zorder=6)[0])
+        self.knots = self.moves(self.patch(fh.EMPTY, fh.HIDDEN, fh.INK, 1, axes=axes, zorder=5))
+        self.square = 7 * (x[-1] - x[0]) / CURVE[2], 7 * 2 * reach / CURVE[3]      # 7 pixels
+        self.worst = self.moves(axes.plot([], [], color=fh.INK, linewidth=3, marker="_", markersize=16, markeredgewidth=2, zorder=6)[0])
         self.text(CURVE[0], 380, "Wide grey: the target. Thin: the fit. Pink: a bend, one for each ReLU. "
                                  "Bar: the largest error.", colour=fh.WEIGHT)
         counts = sorted(count for count in v["fits"] if count)
@@ -57,15 +57,17 @@ class KinkFit(fh.Picture):
         at = int(np.abs(fitted - v["target"]).argmax())
         error = self._error(k)
         self.fit.set_data(x[::self.every], fitted[::self.every])
-        px, py = self.axes.transData.transform(np.column_stack([knots, np.interp(knots, x, fitted)])).T
-        self.knots.set_path(fh.rectangles(px - 3.5, self.size[1] - py - 3.5, 7, 7))
+        wide, high = self.square
+        self.knots.set_path(fh.rectangles(knots - wide / 2, np.interp(knots, x, fitted) - high / 2, wide, high))
         self.worst.set_data([x[at], x[at]], [fitted[at], v["target"][at]])
         self.current.set_data([k] if k else [], [error] if k else [])
         shown = fh.num(error, 3)
-        bends = "No bend" if k == 0 else f"{k} bends"
-        self.title = f"{bends}: the largest error is {shown}"
-        self.sentence = ("One straight line cannot follow a wave, however it is chosen." if k == 0 else
-                         f"Straight pieces that meet at {k} bends follow the wave to within {shown} everywhere.")
+        half = self._error(k // 2) / error if k // 2 in v["fits"] and k > 1 else None
+        self.title = (f"Without a bend the straight line misses the wave by up to {shown}" if k == 0 else
+                      f"{k} ReLU bends follow the wave to within {shown}")
+        self.sentence = ("No choice of slope and offset makes one line follow it." if k == 0 else
+                         "Straight pieces that meet at the bends; no piece is curved." if half is None else
+                         f"Twice the bends, {k} instead of {k // 2}, divide the largest error by {fh.num(half, 1)}.")
         self.alt = f"A sine wave and its fit by straight pieces with {k} bends; largest error {shown}. Beside it the error falls as bends are added."
 
 

@@ -11,11 +11,11 @@ from matplotlib.path import Path
 
 import ffn_helpers as fh
 
-DOCUMENT = [2, 3, 4]                                       # times 2, plus 3, times 4; Figure 1 of the documents
+DOCUMENT = 2, 3, 4                                         # times 2, plus 3, times 4: Figure 1 of the documents
 SHEET = [([[1, 0, -0.2], [0, 1, 0.6]], [3, 3, -0.2]),       # units 1 and 2 stay on, unit 3 creases the sheet
          ([[1, 0, 1.2], [0, 1, 0.2], [1, 1, 0.6]], [0, 0, -4]),
          ([[0.8, -0.8], [0.6, 0.2], [-0.4, 0]], [0, 0])]
-DEFAULT = dict(steps=DOCUMENT, relu=1, x=-5, point=[1, -1], sheet=SHEET, slip=[26, 12])
+DEFAULT = dict(zip(("a1", "b1", "a2"), DOCUMENT), relu=1, x=-5, point=[1, -1], sheet=SHEET, slip=26)
 
 LIMITS, REACH, SIDE = (2, 4, 4), 5, 2                      # of the steps; x is in -5 to 5, the square in -2 to 2
 ROWS = 94, 350                                             # where the two rows begin
@@ -33,16 +33,15 @@ DOTS = dict(linestyle=(0, (0.01, 1.9)), capstyle="round")
 class LinearCollapse(fh.Picture):
     """The steps y = a2 ReLU(a1 x + b1), and a sheet of three affine maps with ReLUs between them.
 
-    steps  [a1, b1, a2], at most 2, 4 and 4 in size     relu   0 (identity) to 1: negatives are times 1 - relu
-    x      the number on the line, within 5             point  (2,) the point on the sheet, within 2
-    sheet  three pairs (W, b), 2 numbers in and out     slip   [slope, offset] that the document writes
+    a1, b1, a2  the three steps, within 2, 4 and 4         relu   0 (identity) to 1: negatives are times 1 - relu
+    x           the number on the line, within 5           point  (2,) the point on the sheet, within 2
+    sheet       three pairs (W, b), 2 numbers in and out   slip   the slope that the document writes
     """
     size = 1000, 616
 
-    def check(self, steps, relu, x, point, sheet, slip):
-        steps = fh.checked("steps", steps, (3,))
-        for name, value, limit in zip(("a1", "b1", "a2"), steps, LIMITS):
-            fh.checked(f"steps: {name}", value, (), limit)
+    def check(self, a1, b1, a2, relu, x, point, sheet, slip):
+        steps = {name: float(fh.checked(name, value, (), limit))
+                 for name, value, limit in zip(("a1", "b1", "a2"), (a1, b1, a2), LIMITS)}
         relu = float(fh.checked("relu", relu, (), 1))
         if relu < 0:
             raise ValueError(f"relu is {relu:g}, expected 0 to 1")
@@ -55,8 +54,8 @@ class LinearCollapse(fh.Picture):
             if not 1 <= width <= 3:
                 raise ValueError(f"W{i} of sheet has shape {W.shape}, expected 1 to 3 columns")
             maps.append((W, fh.checked(f"b{i} of sheet", b, (width,), 10)))
-        return dict(steps=steps, relu=relu, x=float(fh.checked("x", x, (), REACH)),
-                    point=fh.checked("point", point, (2,), SIDE), sheet=maps, slip=fh.checked("slip", slip, (2,)))
+        return dict(**steps, relu=relu, x=float(fh.checked("x", x, (), REACH)),
+                    point=fh.checked("point", point, (2,), SIDE), sheet=maps, slip=float(fh.checked("slip", slip, ())))
 
     # ---- what stays
     def build(self):
@@ -68,12 +67,12 @@ class LinearCollapse(fh.Picture):
     # ---- what moves
     def update(self):
         v = self.values
-        a1, b1, a2 = v["steps"]
+        a1, b1, a2 = steps = v["a1"], v["b1"], v["a2"]
         slopes = 1.0, 1 - v["relu"]
-        line = [_line_fit(v["steps"], slope) for slope in slopes]
+        line = [_line_fit(steps, slope) for slope in slopes]
         sheet = [_sheet(_key(v["sheet"]), slope) for slope in slopes]
         for row, slope, fit, drawn in zip(self.rows, slopes, line, sheet):
-            row.set(v, slope, fit, drawn)
+            row.set(v, steps, slope, fit, drawn)
         (_, _, gap, bend), gap2 = line[1], sheet[1]["gap"]
         one = _affine(*line[0][:2])
         self.title = ("ReLU amount 0: nothing is cut, so both rows fold into one step" if v["relu"] == 0 else
@@ -142,8 +141,8 @@ class _Row:
         picture.patch(fh.arrow_path((INPUT[0] - 3, top + INPUT[1] + 34), (INPUT[0] - 22, top + INPUT[1] + 46)), fh.INK)
         self.caption = say(VIEW[0], 209, 10.5, ha="left")
 
-    def set(self, v, slope, fit, drawn):
-        a1, b1, a2 = v["steps"]
+    def set(self, v, steps, slope, fit, drawn):
+        a1, b1, a2 = steps
         x, num = v["x"], fh.num
         relu, reader = self.number == 1, lambda z: z if z >= 0 else slope * z
         m, c, gap, bend = fit
@@ -168,13 +167,12 @@ class _Row:
             first = "one step is enough" if gap == 0 else f"no single step gets closer than {num(gap, _digits(gap))}"
             second = "" if bend is None or gap == 0 else f"y bends at x = {num(bend)}"
         else:
-            (slip, offset), same = v["slip"], np.array_equal(v["steps"], DOCUMENT)
             first = f"slope {_times(a1, a2)} = {num(m)}" + (
-                f"; the document’s {num(slip)} would give {num(slip * x + offset)}" if same else "")
+                f"; the document’s {num(v['slip'])} would give {num(v['slip'] * x + c)}" if steps == DOCUMENT else "")
             second = f"offset {_times(b1, a2)} = {num(c)}"
         for note, text in zip(self.notes, (first, second)):
             note.set_text(text)
-        self._set_line(v["steps"], slope, m, c, gap, bend, x, y)
+        self._set_line(steps, slope, m, c, gap, bend, x, y)
         self._set_sheet(v["point"], v["sheet"], drawn, slope)
 
     def _set_line(self, steps, slope, m, c, gap, bend, x, y):

@@ -5,17 +5,18 @@ Darker means more units on. The region of the current point is outlined; its pat
 from functools import lru_cache
 
 import numpy as np
+import torch
 from matplotlib.path import Path
 
 import ffn_helpers as fh
 
 REACH, PLANE = 3, (52, 84, 380)                            # the window is -3 to 3; left, top, side in pixels
-UNITS = dict(x=494, step=28, width=22, zero=262, unit=16, cap=8)       # z as bars, 16 pixels to 1, full at 8
+UNITS = dict(x=494, step=28, width=22, zero=256, unit=26, cap=4)       # z as bars, 26 pixels to 1, full at 4
 
 
 class Regions(fh.Picture):
     """W1 (2, d_ff), b1 (d_ff,) with d_ff from 1 to 16; spread multiplies b1; point (2,) within 3."""
-    size = 960, 510
+    size = 960, 520
 
     def check(self, W1, b1, point, spread=1):
         W1 = fh.checked("W1", W1, (2, "1 to 16"), 10)
@@ -28,7 +29,7 @@ class Regions(fh.Picture):
     def build(self):
         count = self.values["W1"].shape[1]
         x, y, side = PLANE
-        self.shades = [fh.tint(fh.INK, 0.04 + 0.56 * on / count) for on in range(count + 1)]
+        self.shades = [fh.tint(fh.INK, 0.02 + 0.78 * on / count) for on in range(count + 1)]
         self.regions = [self.moves(self.patch(fh.EMPTY, shade)) for shade in self.shades]
         self.folds = self.moves(self.patch(fh.EMPTY, edge=fh.ZERO, width=1.1))
         self.mine = [self.moves(self.patch(fh.EMPTY, edge=edge, width=width, joinstyle="round"))
@@ -44,7 +45,7 @@ class Regions(fh.Picture):
 
         u, self.left = UNITS, UNITS["x"] + UNITS["step"] * np.arange(count)
         self.here = self.moves(self.text(u["x"], 96, size=12, weight="bold"))
-        self.text(u["x"], 122, f"z = x W1 + b1 of the {count} units at the point")
+        self.text(u["x"], 122, f"z = x W1 + b1 of the {count} units at the point (bars are full at {u['cap']})")
         self.line([u["x"] - 6, self.left[-1] + u["width"] + 6], [u["zero"]] * 2, fh.INK, 1)
         self.z = fh.Bars(self, self.left, u["width"], u["zero"], -u["unit"])
         self.on = self.moves(self.patch(fh.EMPTY, fh.HIDDEN, fh.INK, 1.2))
@@ -53,7 +54,7 @@ class Regions(fh.Picture):
         for unit, at in enumerate(self.left):
             self.text(at + u["width"] / 2, 438, str(unit + 1), ha="center")
         self.text(u["x"], 386, "pink: on (z > 0), hatched: off")
-        self.text(20, 494, "Shade: how many units are on, more is darker. Each white line is where one unit’s z is 0. "
+        self.text(20, 502, "Shade: how many units are on, more is darker. Each white line is where one unit’s z is 0. "
                            "Outlined: the point’s region.", colour=fh.WEIGHT)
 
     # ---- what moves
@@ -74,7 +75,7 @@ class Regions(fh.Picture):
         for patch in self.mine:
             patch.set_path(_polygons(mine))
         self.dot.set_path(fh.circle(*_page(point[None])[0], 6))
-        self.z.set(np.clip(z, -u["cap"] + 1, u["cap"]))
+        self.z.set(np.clip(z, -u["cap"], u["cap"]))
         self.on.set_path(fh.rectangles(self.left, 400, u["width"] * on, 24))
         self.off.set_path(fh.rectangles(self.left, 400, u["width"] * ~on, 24))
         self.here.set_text(f"At [{fh.num(point[0])}, {fh.num(point[1])}] {on.sum()} of {count} units are on")
@@ -132,5 +133,6 @@ def _polygons(shapes):
 
 def default():
     """Sixteen units with weights from a seeded generator."""
-    rng = np.random.default_rng(1)
-    return Regions(W1=rng.normal(size=(2, 16)), b1=rng.normal(size=16), point=[1, 0.5])
+    generator = torch.Generator().manual_seed(167)
+    W1, b1 = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((2, 16), (16,)))
+    return Regions(W1=W1, b1=b1, point=[1, 0.5])
