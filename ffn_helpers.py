@@ -20,6 +20,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
+from PIL import Image
 
 from svg_layer import FONT, SvgLayer
 
@@ -207,7 +208,7 @@ class Picture:
     size = 900, 600
     title = sentence = alt = ""
 
-    def __init__(self, **values):
+    def __init__(self, *args, **values):
         width, height = self.size
         with matplotlib.rc_context(STYLE):
             self.figure = Figure((width / 100, height / 100), dpi=100, facecolor=ZERO)
@@ -217,7 +218,7 @@ class Picture:
             self.moving = []
             self._title = self.moves(self.text(20, 26, size=14, weight="bold"))
             self._sentence = self.moves(self.text(20, 53, size=11))
-            self.values = self.check(**values)
+            self.values = self.check(*args, **values)
             self.build()
             self.moving.sort(key=lambda artist: (artist.axes.get_zorder(), artist.get_zorder()))
             self._update()
@@ -251,11 +252,14 @@ class Picture:
 
     # Two outputs.
     def png(self, scale=2):
-        """The picture as PNG bytes, `scale` image pixels to one CSS pixel."""
-        buffer = io.BytesIO()
+        """The picture as PNG bytes in 256 colours, `scale` image pixels to one CSS pixel."""
+        raw, image = io.BytesIO(), io.BytesIO()
         with matplotlib.rc_context(STYLE):
-            self.figure.savefig(buffer, dpi=100 * scale, format="png", metadata={"Software": None})
-        return buffer.getvalue()
+            self.figure.savefig(raw, dpi=100 * scale, format="rgba")
+        size = self.size[0] * scale, self.size[1] * scale
+        pixels = Image.frombytes("RGBA", size, raw.getvalue()).convert("RGB")
+        pixels.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(image, "png")
+        return image.getvalue()
 
     def still_svg(self):
         """What stays, as SVG text, with the outlines of the glyphs used so far; sent once."""
@@ -485,7 +489,8 @@ class _Pick:
             self.picker = widgets.Checkbox(value, description=label, indent=False)
         else:
             self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=label,
-                                                style={"description_width": "64px", "button_width": "auto"})
+                                                style={"description_width": "64px", "button_width": "auto"},
+                                                layout=widgets.Layout(width="max-content", max_width="100%"))
         self.widget = self.picker
         self.picker.observe(self._picked, "value")
 
@@ -642,7 +647,7 @@ def check_array(name, got, want, tolerance=1e-6):
         return _judge(name, str(error))
     wrong = np.argwhere(np.abs(got - want) > tolerance)
     at = tuple(int(i) for i in wrong[0]) if len(wrong) else ()
-    _judge(name, f"{len(wrong)} of {want.size} entries of {name} differ, the first is {name}{list(at)} = {num(got[at], 4)}"
+    _judge(name, f"{len(wrong)} of {want.size} entries of {name} differ; entry {list(at)} should not be {num(got[at], 4)}"
            if len(wrong) else "")
 
 

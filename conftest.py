@@ -1,0 +1,76 @@
+"""What pytest adds to nbval: the stored pictures' pixels, and the order of the files.
+
+nbval compares text and ignores pixels, so a notebook with another picture in it would pass. The
+wrapper below compares each stored picture with the one that the same run has just drawn.
+"""
+import base64
+import io
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nbval.plugin import IPyNbCell
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parent
+# Root mean square over pixels, of 255. One wrong digit in a picture gives about 1, equal code 0.
+TOLERANCE = 0.5
+DATA_URI = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
+PINNED = re.search(r"^matplotlib==(\S+)", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.M).group(1)
+# Every matplotlib moves text by a little, which pixels show more strongly than any real fault.
+PIXELS_HOLD = version("matplotlib") == PINNED
+NO_PIXELS = f"pixels hold at matplotlib {PINNED} only; here is {version('matplotlib')}"
+
+
+def pictures(outputs):
+    """The PNGs embedded in a cell's outputs, as bytes."""
+    return [base64.b64decode(data) for output in outputs
+            for data in DATA_URI.findall("".join(output.get("data", {}).get("text/html", "")))]
+
+
+def difference(stored, drawn):
+    """Root mean square difference of two PNGs, of 255; infinite when their sizes differ."""
+    if stored == drawn:
+        return 0.0
+    a, b = (np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"), dtype=float) for png in (stored, drawn))
+    return float(np.sqrt(((a - b) ** 2).mean())) if a.shape == b.shape else float("inf")
+
+
+compare_text = IPyNbCell.compare_outputs
+
+
+def compare_text_and_pixels(cell, drawn, stored, skip_compare=None):
+    if not compare_text(cell, drawn, stored, skip_compare):
+        return False
+    if PIXELS_HOLD:
+        for number, pair in enumerate(zip(pictures(stored), pictures(drawn)), 1):
+            if difference(*pair) > TOLERANCE:
+                cell.comparison_traceback.append(
+                    f"picture {number} of this cell differs by {difference(*pair):.2f} of 255 "
+                    f"(tolerance {TOLERANCE}): look at it, then `course.py refresh`")
+                return False
+    return True
+
+
+IPyNbCell.compare_outputs = compare_text_and_pixels
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first, so that no worker ends alone: the solutions, then the late notebooks."""
+    def order(item):
+        if item.path.suffix == ".ipynb":
+            return 1, [-ord(letter) for letter in item.path.name[:2]]
+        return (0 if item.path.name == "test_solutions.py" else 2), []
+
+    items.sort(key=order)  # stable: within a file nothing moves
+    if not PIXELS_HOLD:
+        for item in items:
+            if item.get_closest_marker("pixels"):
+                item.add_marker(pytest.mark.skip(reason=NO_PIXELS))
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not PIXELS_HOLD:
+        terminalreporter.write_line("Pictures stored in notebooks were not compared: " + NO_PIXELS)

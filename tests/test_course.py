@@ -1,0 +1,274 @@
+"""course.py and tools/notebooks.py, without installing anything and with one short kernel."""
+import ast
+import json
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import course
+from tools import notebooks as tool
+
+SOURCE = Path(course.__file__).read_text(encoding="utf-8")
+
+
+def git(folder, *command):
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *command], cwd=folder, check=True,
+                   capture_output=True)
+
+
+def notebook(*sources):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    return nbformat.v4.new_notebook(cells=cells, metadata=tool.NOTEBOOK_METADATA)
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A committed course of one notebook, in a path with a space and Chinese characters."""
+    root = tmp_path / "前馈 网络"
+    (root / "notebooks").mkdir(parents=True)
+    (root / "README.md").write_text(
+        "https://colab.research.google.com/github/OWNER/REPO/blob/main/notebooks/01_a.ipynb\n"
+        "https://mybinder.org/v2/gh/OWNER/REPO/main?urlpath=lab\n"
+        "git clone https://github.com/OWNER/REPO.git\n"
+        "a peer: https://github.com/someone/else/blob/main/x.py\n", encoding="utf-8")
+    path = root / "notebooks" / "01_a.ipynb"
+    path.write_text(tool.dumps(notebook('SLUG = "OWNER/REPO"', "print(1 + 1)")), encoding="utf-8")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "start")
+    monkeypatch.setattr(course, "ROOT", root)
+    return root
+
+
+# ---------------------------------------------------------------- set-up
+
+def test_an_old_python_can_read_the_file_and_gets_a_message(monkeypatch):
+    ast.parse(SOURCE, feature_version=(3, 8))
+    monkeypatch.setattr(course.sys, "version_info", (3, 8, 10))
+    with pytest.raises(course.Problem, match="3.11 or newer; this is 3.8"):
+        course.check_python()
+
+
+def test_a_python_without_venv_gets_the_command_that_helps(monkeypatch, capsys):
+    monkeypatch.setattr(course.importlib.util, "find_spec", lambda name: None)
+    assert course.main(["lab"]) == 1
+    assert "sudo apt install python3-venv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("errors, advice", [
+    ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),
+    ("WARNING: Retrying after connection broken by 'NewConnectionError'\n"
+     "ERROR: No matching distribution found for torch", "could not reach"),
+    ("ERROR: No matching distribution found for torch==2.13.0", "Intel Macs"),
+])
+def test_pip_failures_are_explained(errors, advice):
+    assert advice in course.explain_failure(errors)
+
+
+@pytest.fixture
+def installs(repository, monkeypatch):
+    """A set-up that installs nothing; returns the list of what it would have run."""
+    calls = []
+    (repository / "requirements.txt").write_text("a==1\n")
+    (repository / "tests").mkdir()
+    (repository / "tests" / "requirements.txt").write_text("b==1\n")
+
+    def venv(command, quiet=False):
+        python = course.venv_python(repository / ".venv")
+        if "venv" in command:
+            calls.append("venv")
+            python.parent.mkdir(parents=True, exist_ok=True)
+            python.touch()
+        return 0 if python.exists() else 1
+
+    monkeypatch.setattr(course, "run", venv)
+    monkeypatch.setattr(course, "pip_install", lambda python, files: (calls.append(tuple(files)) or 0, ""))
+    return calls
+
+
+def test_a_second_set_up_is_skipped(installs):
+    course.set_up(course.LAB_FILES)
+    assert installs == ["venv", ("requirements.txt",)]
+    course.set_up(course.LAB_FILES)
+    assert len(installs) == 2
+    course.set_up(course.TEST_FILES)
+    course.set_up(course.LAB_FILES)
+    assert installs[2:] == [("requirements.txt", "tests/requirements.txt")]
+
+
+def test_changed_requirements_are_installed(installs, repository):
+    course.set_up(course.LAB_FILES)
+    (repository / "requirements.txt").write_text("a==2\n")
+    course.set_up(course.LAB_FILES)
+    assert installs == ["venv", ("requirements.txt",), ("requirements.txt",)]
+
+
+def test_an_interrupted_set_up_is_begun_anew(installs, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(course, "pip_install", lambda python, files: (1, "[Errno 28] No space left on device"))
+        with pytest.raises(course.Problem, match="disk is full"):
+            course.set_up(course.LAB_FILES)
+    course.set_up(course.LAB_FILES)
+    assert installs == ["venv", "venv", ("requirements.txt",)]
+
+
+def test_a_set_up_that_pip_refused_harms_nothing(installs, repository, monkeypatch):
+    course.set_up(course.LAB_FILES)
+    old = (repository / "requirements.txt").read_text()
+    with monkeypatch.context() as patch:
+        patch.setattr(course, "pip_install", lambda python, files: (1, "connection broken"))
+        (repository / "requirements.txt").write_text("a==2\n")
+        with pytest.raises(course.Problem, match="could not reach"):
+            course.set_up(course.LAB_FILES)
+    (repository / "requirements.txt").write_text(old)
+    course.set_up(course.LAB_FILES)
+    assert installs == ["venv", ("requirements.txt",)]
+
+
+def test_arguments_reach_pytest_and_jupyter_in_order():
+    args, rest = course.parser().parse_known_args(["test", "--colab", "-k", "a or b", "tests/x.py", "-x"])
+    assert args.colab and rest == ["-k", "a or b", "tests/x.py", "-x"]
+    args, rest = course.parser().parse_known_args(["lab", "--", "--no-browser", "--port", "9"])
+    assert [part for part in rest if part != "--"] == ["--no-browser", "--port", "9"]
+
+
+# ---------------------------------------------------------------- stamp
+
+@pytest.mark.parametrize("url, slug", [
+    ("https://github.com/ada/ffn-course.git", "ada/ffn-course"),
+    ("https://github.com/ada/ffn.course", "ada/ffn.course"),
+    ("https://token@github.com/ada/ffn/", "ada/ffn"),
+    ("git@github.com:ada/ffn.git", "ada/ffn"),
+    ("ssh://git@github.com/ada/ffn.git", "ada/ffn"),
+    ("ssh://git@github.com:22/ada/ffn", "ada/ffn"),
+    ("/srv/git/ffn.git", None),
+    ("https://gitlab.com/ada/ffn.git", None),
+    ("https://github.com.example.org/ada/ffn.git", None),
+    ("", None),
+])
+def test_slug_of(url, slug):
+    assert course.slug_of(url) == slug
+
+
+def test_stamp_without_a_github_remote_changes_nothing(repository, capsys):
+    assert course.main(["stamp"]) == 0
+    assert "OWNER/REPO stays" in capsys.readouterr().out
+    assert subprocess.run(["git", "diff", "--quiet"], cwd=repository).returncode == 0
+    assert course.main(["stamp", "--check"]) == 0
+
+
+def test_stamp_writes_the_slug_and_nothing_else(repository):
+    path = repository / "notebooks" / "01_a.ipynb"
+    before = {file: file.read_bytes() for file in (path, repository / "README.md")}
+    git(repository, "remote", "add", "origin", "git@github.com:ada/ffn.git")
+    assert course.main(["stamp", "--check"]) == 1
+    assert course.main(["stamp"]) == 0
+    for file, old in before.items():
+        assert file.read_bytes() == old.replace(b"OWNER/REPO", b"ada/ffn")
+    assert b"someone/else" in (repository / "README.md").read_bytes()
+    assert course.main(["stamp", "--check"]) == 0
+
+
+def test_stamp_check_finds_files_that_disagree(repository, capsys):
+    readme = repository / "README.md"
+    readme.write_text(readme.read_text(encoding="utf-8").replace("gh/OWNER/REPO", "gh/ada/ffn"), encoding="utf-8")
+    assert course.main(["stamp", "--check"]) == 1
+    assert "README.md names OWNER/REPO, ada/ffn" in capsys.readouterr().out
+
+
+def test_this_repository_names_itself_in_one_way():
+    names = {name for path in [*course.ROOT.glob("*.md"), *(course.ROOT / "notebooks").glob("*.ipynb")]
+             for _, name in course.SLUG.findall(path.read_text(encoding="utf-8"))}
+    assert len(names) <= 1
+
+
+# ---------------------------------------------------------------- run and refresh
+
+def edit(path, change):
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def no_kernel(monkeypatch):
+    """Stand in for the kernel: every cell prints 2."""
+    def execute(book, folder):
+        book = nbformat.from_dict(book)
+        for cell in book.cells:
+            cell.outputs = [nbformat.v4.new_output("stream", text="2\n")]
+        return book
+    monkeypatch.setattr(tool, "execute", execute)
+
+
+def test_refresh_refuses_a_source_that_is_not_committed(repository, monkeypatch):
+    no_kernel(monkeypatch)
+    path = repository / "notebooks" / "01_a.ipynb"
+    edit(path, lambda book: book["cells"][1].update(source=["print(my_answer)"]))
+    typed = path.read_bytes()
+    with pytest.raises(tool.Failed, match="not committed"):
+        tool.refresh(path)
+    assert path.read_bytes() == typed
+    tool.refresh(path, edited=True)
+    assert b"my_answer" in path.read_bytes() and b"2\\n" in path.read_bytes()
+
+
+def test_refresh_refuses_an_untracked_notebook(repository, monkeypatch):
+    no_kernel(monkeypatch)
+    path = repository / "notebooks" / "02_b.ipynb"
+    path.write_bytes((repository / "notebooks" / "01_a.ipynb").read_bytes())
+    with pytest.raises(tool.Failed, match="not in the last commit"):
+        tool.refresh(path)
+
+
+def test_refresh_accepts_changed_outputs_and_leaves_no_other_file(repository, monkeypatch):
+    no_kernel(monkeypatch)
+    path = repository / "notebooks" / "01_a.ipynb"
+    edit(path, lambda book: book["cells"][0].update(execution_count=77, outputs=[], metadata={"execution": {"t": 1}}))
+    tool.refresh(path)
+    once = path.read_bytes()
+    tool.refresh(path)
+    assert path.read_bytes() == once
+    assert [file.name for file in path.parent.iterdir()] == ["01_a.ipynb"]
+
+
+def test_refresh_does_not_overwrite_what_was_saved_meanwhile(repository, monkeypatch):
+    path = repository / "notebooks" / "01_a.ipynb"
+
+    def execute(book, folder):
+        path.write_bytes(path.read_bytes().replace(b"1 + 1", b"1 + 2"))
+        return book
+    monkeypatch.setattr(tool, "execute", execute)
+    with pytest.raises(tool.Failed, match="not overwritten"):
+        tool.refresh(path)
+    assert b"1 + 2" in path.read_bytes()
+    assert [file.name for file in path.parent.iterdir()] == ["01_a.ipynb"]
+
+
+def test_a_failing_cell_is_named_and_nothing_written(repository, capsys):
+    path = repository / "notebooks" / "01_a.ipynb"
+    path.write_text(tool.dumps(notebook("x = 1", "x / 0")), encoding="utf-8")
+    before = path.read_bytes()
+    assert tool.main(["refresh", "01", "--edited"], folder=path.parent) == 1
+    assert "cell [2] raised ZeroDivisionError: division by zero" in capsys.readouterr().out
+    assert path.read_bytes() == before
+
+
+def test_normal_form():
+    book = notebook("1")
+    stream = {"output_type": "stream", "name": "stdout"}
+    book.metadata["widgets"] = {"state": {}}
+    book.metadata["language_info"] = {"name": "python", "version": "3.12.1"}
+    book.cells[0].metadata = nbformat.from_dict({"tags": ["long-lesson"], "execution": {"t": 1}})
+    book.cells[0].outputs = nbformat.from_dict([
+        {**stream, "text": "a"}, {**stream, "text": "b\n"},
+        {"output_type": "display_data", "metadata": {}, "data": {tool.WIDGET_VIEW: {"model_id": "1"}}},
+        {"output_type": "execute_result", "metadata": {}, "execution_count": 9,
+         "data": {tool.WIDGET_VIEW: {"model_id": "2"}, "text/html": "<img>"}}])
+    tool.normalise(book)
+    assert book.metadata == tool.NOTEBOOK_METADATA
+    assert book.cells[0].metadata == {"tags": ["long-lesson"]}
+    assert book.cells[0].outputs == [
+        {**stream, "text": "ab\n"},
+        {"output_type": "execute_result", "metadata": {}, "execution_count": 1, "data": {"text/html": "<img>"}}]

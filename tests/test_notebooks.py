@@ -1,0 +1,593 @@
+"""What every notebook must be, beside running with the stored outputs.
+
+nbval lets a lot through: stripped outputs, missing pictures, widget state, skipped cells, anything in
+Markdown. Each rule below closes one such hole or holds one line of the house style. A rule takes a
+notebook (as `read` returns it) and returns its complaints; below each rule stands the fault that
+proves that it bites.
+"""
+import ast
+import base64
+import copy
+import json
+import re
+import statistics
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from nbval.plugin import IPyNbFile
+
+from tools import notebooks as tool
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+TAGS = {"long-lesson", "raises-exception"}
+LONGEST, MEDIAN = 15, 5  # lines of a code cell
+ALT_WORDS = 40
+LARGEST = 1_000_000  # bytes
+# Constructs whose outputs never repeat exactly, or that stack pictures on Colab.
+UNSTEADY = {"interact", "interact_manual", "interactive", "interactive_output", "clear_output", "Output",
+            "update_display"}
+
+every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+# ---------------------------------------------------------------- reading
+
+def joined(value):
+    return "".join(value) if isinstance(value, list) else value
+
+
+def read(text, name="x.ipynb"):
+    """A notebook's JSON with multi-line strings joined, and its file name as `name`."""
+    notebook = json.loads(text)
+    notebook["name"] = name
+    for cell in notebook["cells"]:
+        cell["source"] = joined(cell["source"])
+        for output in cell.get("outputs", []):
+            output["text"] = joined(output.get("text", ""))
+            output["data"] = {mime: joined(value) for mime, value in output.get("data", {}).items()}
+    return notebook
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def markdown_cells(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+
+
+def outputs(notebook):
+    return [output for cell in code_cells(notebook) for output in cell["outputs"]]
+
+
+def first_line(cell):
+    return repr(cell["source"].strip().split("\n")[0][:60])
+
+
+class Images(HTMLParser):
+    """The attributes of every <img> in a piece of HTML or Markdown."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "img":
+            self.found.append({name: value or "" for name, value in attributes})
+
+
+def images(notebook):
+    texts = [cell["source"] for cell in markdown_cells(notebook)]
+    texts += [output["data"].get("text/html", "") for output in outputs(notebook)]
+    return [image for text in texts for image in Images(text).found]
+
+
+def names_used(cell):
+    """Every name and attribute in a code cell, or nothing when it does not parse (a rule of its own)."""
+    try:
+        tree = ast.parse(cell["source"])
+    except SyntaxError:
+        return set()
+    return ({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+            | {alias.name for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))
+               for alias in node.names}
+            | {keyword.arg for node in ast.walk(tree) if isinstance(node, ast.Call) for keyword in node.keywords})
+
+
+# ---------------------------------------------------------------- the rules and their faults
+
+RULES, FAULTS = {}, {}
+
+
+def rule(function):
+    RULES[function.__name__] = function
+    return function
+
+
+def fault(name):
+    """Register a function that breaks a good notebook so that the rule `name` must complain."""
+    return lambda function: FAULTS.setdefault(name, []).append(function)
+
+
+@rule
+def has_code(notebook):
+    return [] if code_cells(notebook) else ["no code cell"]
+
+
+@fault("has_code")
+def _(notebook):
+    notebook["cells"] = markdown_cells(notebook)
+
+
+@rule
+def was_executed_in_order(notebook):
+    counts = [cell["execution_count"] for cell in code_cells(notebook)]
+    counts_shown = [output["execution_count"] for output in outputs(notebook) if "execution_count" in output]
+    complaints = [] if counts == list(range(1, len(counts) + 1)) else [f"execution counts are {counts}"]
+    return complaints + [f"an output is numbered {count}" for count in counts_shown if count not in counts]
+
+
+@fault("was_executed_in_order")
+def _(notebook):
+    for cell in code_cells(notebook):
+        cell["execution_count"], cell["outputs"] = None, []
+
+
+@fault("was_executed_in_order")
+def _(notebook):
+    code_cells(notebook)[-1]["execution_count"] += 1
+
+
+@rule
+def skips_nothing(notebook):
+    tags = {tag for cell in notebook["cells"] for tag in cell["metadata"].get("tags", [])}
+    markers = [mark for cell in code_cells(notebook)
+               for mark in re.findall(r"NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT", cell["source"])]
+    return [f"tag {tag!r} is not one of {sorted(TAGS)}" for tag in tags - TAGS] + markers
+
+
+@fault("skips_nothing")
+def _(notebook):
+    code_cells(notebook)[0]["metadata"]["tags"] = ["nbval-ignore-output"]
+
+
+@fault("skips_nothing")
+def _(notebook):
+    code_cells(notebook)[0]["source"] += "\n# NBVAL_SKIP"
+
+
+@rule
+def errors_are_announced(notebook):
+    complaints = []
+    for cell in code_cells(notebook):
+        tagged = "raises-exception" in cell["metadata"].get("tags", [])
+        raised = any(output["output_type"] == "error" for output in cell["outputs"])
+        if tagged != raised:
+            complaints.append(f"cell {first_line(cell)}: "
+                              + ("is tagged raises-exception and raised nothing" if tagged else "raised an error"))
+    return complaints
+
+
+@fault("errors_are_announced")
+def _(notebook):
+    code_cells(notebook)[0]["outputs"].append(
+        {"output_type": "error", "ename": "E", "evalue": "", "traceback": [], "text": "", "data": {}})
+
+
+@fault("errors_are_announced")
+def _(notebook):
+    code_cells(notebook)[0]["metadata"]["tags"] = ["raises-exception"]
+
+
+@rule
+def is_quiet(notebook):
+    return [f"stderr: {output['text'][:80]!r}" for output in outputs(notebook) if output.get("name") == "stderr"]
+
+
+@fault("is_quiet")
+def _(notebook):
+    code_cells(notebook)[0]["outputs"].append(
+        {"output_type": "stream", "name": "stderr", "text": "UserWarning", "data": {}})
+
+
+@rule
+def pictures_are_img_with_data(notebook):
+    """Only an <img> in HTML carries alt text to the page, so no bare image/png and no SVG output."""
+    complaints = [f"an output of type {mime}: use fh.show" for output in outputs(notebook)
+                  for mime in output["data"] if mime.startswith("image/")]
+    for image in (i for output in outputs(notebook) for i in Images(output["data"].get("text/html", "")).found):
+        head, _, data = image.get("src", "").partition("base64,")
+        if head != "data:image/png;" or not base64.b64decode(data[:400]).startswith(b"\x89PNG"):
+            complaints.append(f"an <img> without PNG data: src={image.get('src', '')[:40]!r}")
+    return complaints
+
+
+@fault("pictures_are_img_with_data")
+def _(notebook):
+    data = code_cells(notebook)[1]["outputs"][0]["data"]
+    data["text/html"] = re.sub('src="[^"]*"', 'src="data:image/png;base64,"', data["text/html"])
+
+
+@fault("pictures_are_img_with_data")
+def _(notebook):
+    code_cells(notebook)[1]["outputs"][0]["data"]["image/png"] = "iVBORw0KGgo="
+
+
+@rule
+def every_picture_has_alt_text(notebook):
+    complaints = ["Markdown picture without alt text" for cell in markdown_cells(notebook)
+                  for _ in re.findall(r"!\[\s*\]\(", cell["source"])]
+    for image in images(notebook):
+        words = len(image.get("alt", "").split())
+        if not 0 < words <= ALT_WORDS:
+            complaints.append(f"alt text of {words} words (1 to {ALT_WORDS}): {image.get('alt', '')[:60]!r}")
+    return complaints
+
+
+@fault("every_picture_has_alt_text")
+def _(notebook):
+    data = code_cells(notebook)[1]["outputs"][0]["data"]
+    data["text/html"] = re.sub('alt="[^"]*"', "", data["text/html"])
+
+
+@fault("every_picture_has_alt_text")
+def _(notebook):
+    data = code_cells(notebook)[1]["outputs"][0]["data"]
+    data["text/html"] = re.sub('alt="[^"]*"', 'alt="%s"' % ("word " * 41), data["text/html"])
+
+
+@fault("every_picture_has_alt_text")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n![](../figures/x.png)"
+
+
+@rule
+def metadata_is_known(notebook):
+    """No widget state (GitHub then refuses to show the file), no timestamps, no versions."""
+    complaints = []
+    if notebook["metadata"] != tool.NOTEBOOK_METADATA:
+        complaints.append(f"notebook metadata is {notebook['metadata']}")
+    for cell in notebook["cells"]:
+        complaints += [f"cell metadata {key!r}" for key in set(cell["metadata"]) - tool.CELL_METADATA]
+    return complaints
+
+
+@fault("metadata_is_known")
+def _(notebook):
+    notebook["metadata"]["widgets"] = {"application/vnd.jupyter.widget-state+json": {}}
+
+
+@fault("metadata_is_known")
+def _(notebook):
+    notebook["metadata"]["language_info"]["version"] = "3.12.1"
+
+
+@fault("metadata_is_known")
+def _(notebook):
+    code_cells(notebook)[0]["metadata"]["execution"] = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
+
+
+@rule
+def no_widget_views(notebook):
+    return ["a stored widget view" for output in outputs(notebook) if tool.WIDGET_VIEW in output["data"]]
+
+
+@fault("no_widget_views")
+def _(notebook):
+    code_cells(notebook)[1]["outputs"][0]["data"][tool.WIDGET_VIEW] = {"model_id": "1"}
+
+
+@rule
+def no_unsteady_constructs(notebook):
+    complaints = []
+    for cell in code_cells(notebook):
+        complaints += [f"cell {first_line(cell)} uses {name}"
+                       for name in (UNSTEADY | {"display_id"}) & names_used(cell)]
+        if re.search(r"display\(.*\)\.update\b", cell["source"]):
+            complaints.append(f"cell {first_line(cell)} updates a display")
+        if cell["source"].rstrip().endswith(";"):
+            complaints.append(f"cell {first_line(cell)} ends with a semicolon")
+    return complaints
+
+
+@fault("no_unsteady_constructs")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = "import ipywidgets as w\nw.interact(print, x=1)"
+
+
+@fault("no_unsteady_constructs")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = "1 + 1;"
+
+
+@fault("no_unsteady_constructs")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = "h = display(1, display_id=True)"
+
+
+@rule
+def no_addresses(notebook):
+    texts = [output["text"] + " ".join(v for v in output["data"].values() if isinstance(v, str))
+             for output in outputs(notebook)]
+    return [f"an object's address: {found}" for text in texts
+            for found in re.findall(r"at 0x[0-9a-fA-F]{6,}", text)]
+
+
+@fault("no_addresses")
+def _(notebook):
+    code_cells(notebook)[0]["outputs"][0]["text"] += "<object object at 0x7f3a2c1b5e80>"
+
+
+@rule
+def cells_have_ids(notebook):
+    ids = [cell.get("id") for cell in notebook["cells"]]
+    complaints = [] if all(ids) and len(set(ids)) == len(ids) else ["cell ids are missing or repeated"]
+    if (notebook["nbformat"], notebook["nbformat_minor"]) < (4, 5):
+        complaints.append("nbformat is older than 4.5")
+    return complaints
+
+
+@fault("cells_have_ids")
+def _(notebook):
+    del notebook["cells"][0]["id"]
+
+
+@fault("cells_have_ids")
+def _(notebook):
+    notebook["cells"][0]["id"] = notebook["cells"][1]["id"]
+
+
+@rule
+def code_is_plain_python(notebook):
+    """No magics and no shell lines: the solutions' test runs the cells without a kernel."""
+    complaints = []
+    for cell in code_cells(notebook):
+        try:
+            ast.parse(cell["source"])
+        except SyntaxError as error:
+            complaints.append(f"cell {first_line(cell)}: {error.msg}")
+        if not cell["source"].strip():
+            complaints.append("an empty code cell")
+    return complaints
+
+
+@fault("code_is_plain_python")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = "%matplotlib inline"
+
+
+@fault("code_is_plain_python")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = ""
+
+
+@rule
+def installs_nothing(notebook):
+    """A pip line on Colab may replace torch and CUDA: gigabytes."""
+    return [f"cell {first_line(cell)} mentions pip install" for cell in notebook["cells"]
+            if re.search(r"pip3?\s+install", cell["source"])]
+
+
+@fault("installs_nothing")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = "import os\nos.system('pip install torch')"
+
+
+@rule
+def imports_what_every_host_has(notebook):
+    allowed = {"ffn_helpers", "figures", "torch", "numpy", "matplotlib", "ipywidgets", "IPython"}
+    return [f"imports {name}" for cell in code_cells(notebook)
+            for name in imported(cell["source"]) - allowed - set(sys.stdlib_module_names)]
+
+
+@fault("imports_what_every_host_has")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = "import pandas as pd"
+
+
+@rule
+def cells_are_short(notebook):
+    lengths = {id(cell): len([line for line in cell["source"].splitlines() if line.strip()])
+               for cell in code_cells(notebook)}
+    complaints = [f"cell {first_line(cell)} has {lengths[id(cell)]} lines; at most {LONGEST}"
+                  for cell in code_cells(notebook)
+                  if lengths[id(cell)] > LONGEST and "long-lesson" not in cell["metadata"].get("tags", [])]
+    if lengths and statistics.median(lengths.values()) > MEDIAN:
+        complaints.append(f"the median code cell has {statistics.median(lengths.values())} lines; at most {MEDIAN}")
+    return complaints
+
+
+@fault("cells_are_short")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = "x = 1\n" * 16
+
+
+@fault("cells_are_short")
+def _(notebook):
+    for cell in code_cells(notebook):
+        cell["source"] = "x = 1\n" * 6
+
+
+@rule
+def has_the_right_size(notebook):
+    fewest, most = (10 if notebook["name"].startswith("00") else 20), 40
+    count, size = len(notebook["cells"]), len(json.dumps(notebook, ensure_ascii=False).encode())
+    complaints = [] if fewest <= count <= most else [f"{count} cells; {fewest} to {most}"]
+    return complaints + ([f"{size:,} bytes; at most {LARGEST:,}"] if size > LARGEST else [])
+
+
+@fault("has_the_right_size")
+def _(notebook):
+    del notebook["cells"][19:]
+
+
+@fault("has_the_right_size")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "x" * LARGEST
+
+
+@rule
+def words_are_plain(notebook):
+    return [f"{word!r} in {first_line(cell)}" for cell in markdown_cells(notebook)
+            for word in re.findall(r"(?i)\b(?:simply|obviously|powerful)\b", cell["source"])]
+
+
+@fault("words_are_plain")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += " Simply add."
+
+
+@rule
+def local_links_lead_somewhere(notebook):
+    complaints = []
+    for cell in markdown_cells(notebook):
+        targets = re.findall(r"\]\(([^)\s]+)[^)]*\)", cell["source"])
+        targets += re.findall(r"""(?:href|src)=["']([^"']+)""", cell["source"])
+        for target in targets:
+            file = unquote(target.partition("#")[0])
+            if file and not re.match(r"[a-z]+:", file) and not (ROOT / "notebooks" / file).exists():
+                complaints.append(f"a link to {target}")
+    return complaints
+
+
+@fault("local_links_lead_somewhere")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += " [next](99_nowhere.ipynb)"
+
+
+@fault("local_links_lead_somewhere")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += ' <img alt="a" src="../figures/nowhere.png">'
+
+
+# ---------------------------------------------------------------- the notebooks against the rules
+
+@every_notebook
+@pytest.mark.parametrize("name", RULES)
+def test_notebook(path, name):
+    complaints = RULES[name](read(path.read_text(encoding="utf-8"), path.name))
+    assert not complaints, f"{path.name}: " + "; ".join(complaints)
+
+
+def test_notebooks_are_found_and_go_through_strict_nbval(request):
+    assert bool(NOTEBOOKS) == (ROOT / "notebooks").exists()
+    assert bool(LAYERED) == ((ROOT / "figures").exists() or (ROOT / "ffn_helpers.py").exists())
+    assert "notebooks" in request.config.getini("testpaths")
+    assert request.config.option.nbval and not request.config.option.nbval_lax
+
+
+@every_notebook
+def test_nbval_sees_every_code_cell(path, request):
+    seen = list(IPyNbFile.from_parent(request.session, path=path).collect())
+    assert len(seen) == len(code_cells(read(path.read_text(encoding="utf-8"))))
+    assert all(cell.options["check"] and not cell.options["skip"] for cell in seen)
+
+
+@every_notebook
+def test_file_is_as_refresh_writes_it(path):
+    """The same JSON layout from every hand, so that a diff shows what changed."""
+    text = path.read_text(encoding="utf-8")
+    assert text == tool.dumps(tool.normalise(tool.nbformat.reads(text, as_version=4))), "course.py refresh settles it"
+
+
+# ---------------------------------------------------------------- the rules against faults
+
+def good_notebook():
+    """20 cells that break no rule: text, a printed line, a picture."""
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(80)).decode()
+    cells = [{"cell_type": "markdown", "id": f"m{i}", "metadata": {}, "source": "Two and two."} for i in range(18)]
+    printed = {"output_type": "stream", "name": "stdout", "text": "4\n"}
+    picture = {"output_type": "display_data", "metadata": {},
+               "data": {"text/html": f'<img alt="Four dots." src="data:image/png;base64,{png}">'}}
+    for number, output in enumerate([printed, picture], 1):
+        cells.append({"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": "print(2 + 2)",
+                      "execution_count": number, "outputs": [output]})
+    return read(json.dumps({"cells": cells, "metadata": copy.deepcopy(tool.NOTEBOOK_METADATA),
+                            "nbformat": 4, "nbformat_minor": 5}))
+
+
+def test_a_good_notebook_passes_every_rule():
+    assert {name: check(good_notebook()) for name, check in RULES.items()} == {name: [] for name in RULES}
+
+
+def test_every_rule_has_a_fault():
+    assert set(FAULTS) == set(RULES)
+
+
+@pytest.mark.parametrize("name, number", [(name, i) for name in FAULTS for i in range(len(FAULTS[name]))])
+def test_rule_bites(name, number):
+    broken = good_notebook()
+    FAULTS[name][number](broken)
+    assert RULES[name](broken)
+
+
+# ---------------------------------------------------------------- imports run downward only
+
+def imported(source):
+    """The top-level packages that a piece of Python imports."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return set()
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("figures" if node.level else node.module.partition(".")[0])
+    return found
+
+
+def layer_faults(name, source):
+    """What a file of the two lower floors imports and should not: (`name` relative to the root)."""
+    allowed = {"numpy", "matplotlib", "torch"} | set(sys.stdlib_module_names)
+    if name == "ffn_helpers.py":
+        allowed |= {"ipywidgets", "PIL", "svg_layer"}
+    elif name != "svg_layer.py":  # the cellar stands on matplotlib alone
+        allowed |= {"ffn_helpers"}
+        if name in ("figures/__init__.py", "figures/__main__.py"):  # these two gather the pictures
+            allowed |= {"figures"}
+    complaints = [f"imports {package}" for package in imported(source) - allowed]
+    return complaints + (["uses pyplot"] if re.search(r"\bpyplot\b|\bpylab\b", code_only(source)) else [])
+
+
+def code_only(source):
+    """The source without comments and docstrings, which may name what the code must not use."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = ""
+    return ast.unparse(tree)
+
+
+LAYERED = [path for path in [ROOT / "svg_layer.py", ROOT / "ffn_helpers.py", *sorted((ROOT / "figures").glob("*.py"))] if path.exists()]
+
+
+@pytest.mark.parametrize("path", LAYERED, ids=lambda path: path.stem)
+def test_imports_run_downward(path):
+    assert not layer_faults(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name, source", [
+    ("svg_layer.py", "import ffn_helpers"),
+    ("ffn_helpers.py", "import figures"),
+    ("ffn_helpers.py", "from figures.hand_worked import HandWorked"),
+    ("ffn_helpers.py", "def late():\n    import matplotlib.pyplot as plt"),
+    ("figures/a.py", "from figures import b"),
+    ("figures/a.py", "from . import b"),
+    ("figures/a.py", "import ipywidgets"),
+    ("figures/a.py", "from matplotlib import pyplot"),
+])
+def test_the_import_rule_bites(name, source):
+    assert layer_faults(name, source)
+
+
+def test_the_import_rule_lets_good_files_pass():
+    assert not layer_faults("figures/a.py", '"""No pyplot."""\nimport math\nimport ffn_helpers as fh\nimport torch')
+    assert not layer_faults("figures/__main__.py", "from figures import a")
