@@ -246,7 +246,8 @@ class Picture:
         return self
 
     def _update(self):
-        self.update()
+        with matplotlib.rc_context(STYLE):         # a path takes `path.simplify` from here when it is made
+            self.update()
         self._title.set_text(self.title)
         self._sentence.set_text(self.sentence)
 
