@@ -22,12 +22,12 @@ class KinkFit(fh.Picture):
     def build(self):
         v = self.values
         x, target = v["x"], v["target"]
-        self.every = max(1, len(x) // CURVE[2])
+        every = max(1, len(x) // CURVE[2])
         reach = 1.25 * np.abs(target).max()
         axes = self.axis(*CURVE, xlim=(x[0], x[-1]), ylim=(-reach, reach))
         axes.set_xticks([x[0], 0, x[-1]], [fh.num(x[0]), "0", fh.num(x[-1])])
         axes.set_yticks([-1, 0, 1], ["−1", "0", "1"])
-        axes.plot(x[::self.every], target[::self.every], color=fh.SOFT, linewidth=7, solid_capstyle="butt")
+        axes.plot(x[::every], target[::every], color=fh.SOFT, linewidth=7, solid_capstyle="butt")
         self.fit = self.moves(axes.plot([], [], color=fh.INK, linewidth=1.8, zorder=4)[0])
         self.knots = self.moves(self.patch(fh.EMPTY, fh.HIDDEN, fh.INK, 1, axes=axes, zorder=5))
         self.square = 7 * (x[-1] - x[0]) / CURVE[2], 7 * 2 * reach / CURVE[3]      # 7 pixels
@@ -56,7 +56,8 @@ class KinkFit(fh.Picture):
         knots, fitted = v["fits"][k]
         at = int(np.abs(fitted - v["target"]).argmax())
         error = self._error(k)
-        self.fit.set_data(x[::self.every], fitted[::self.every])
+        corners = np.unique(np.concatenate([x[[0, -1]], knots]))       # between them the fit is straight
+        self.fit.set_data(corners, np.interp(corners, x, fitted))
         wide, high = self.square
         self.knots.set_path(fh.rectangles(knots - wide / 2, np.interp(knots, x, fitted) - high / 2, wide, high))
         self.worst.set_data([x[at], x[at]], [fitted[at], v["target"][at]])
