@@ -73,9 +73,9 @@ def lower_bound(x, y, rounds=1000):
     return best
 
 
-EDGE = np.linspace(-2, 2, 1001)                              # a crease may end anywhere on the border
-SQUARE = np.concatenate([np.stack(np.meshgrid(EDGE[::25], EDGE[::25]), -1).reshape(-1, 2)]
-                        + [np.column_stack(pair) for end in (np.full(1001, -2), np.full(1001, 2)) for pair in ((EDGE, end), (end, EDGE))])
+EDGE = np.linspace(-2, 2, 401)                               # a crease may end anywhere on the border
+SQUARE = np.concatenate([np.stack(np.meshgrid(EDGE[::20], EDGE[::20]), -1).reshape(-1, 2)]
+                        + [np.column_stack(pair) for end in (np.full(401, -2), np.full(401, 2)) for pair in ((EDGE, end), (end, EDGE))])
 
 
 # ---------------------------------------------------------------- the collapse: the line
@@ -236,7 +236,7 @@ def test_no_state_is_left_behind(module):
 def test_no_text_leaves_the_page(module):
     rng, picture = random.Random(5), module.default()
     width, height = picture.size
-    for _ in range(30):
+    for _ in range(12):
         picture.set(**settings(module, rng))
         picture.figure.canvas.draw()
         for text in picture.page.texts:
