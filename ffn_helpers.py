@@ -536,6 +536,8 @@ class Explorer(widgets.VBox):
             max_width=f"{picture.size[0]}px"))
         super().__init__([widgets.HBox(buttons, layout=widgets.Layout(flex_flow="row wrap")),
                           *rows, self.message, stage, self.words])
+        for widget, name in [(self, "explorer"), (self.message, "message"), (stage, "stage"), (self.live, "live")]:
+            widget.add_class(f"ffn-{name}")
         self._draw()
 
     def _rows(self, name, spec):

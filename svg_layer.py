@@ -64,7 +64,7 @@ class SvgLayer(RendererBase):
     """Draws matplotlib artists into `<svg>` elements of `width` x `height` pixels.
 
     `start()`, then `artist.draw(layer)` for each artist, then `finish()` for the text. Definitions
-    (glyphs, hatches, clips) are written once and may be used by every later drawing on the page.
+    (glyphs, hatches, clips) of a fresh drawing are written once and serve every later one.
     """
 
     def __init__(self, width, height, dpi=100):
@@ -75,10 +75,15 @@ class SvgLayer(RendererBase):
         self.start(fresh=True)
 
     def start(self, fresh=False):
-        """Begin a drawing; unless `fresh`, it may use the definitions of those before it."""
+        """Begin a drawing; unless `fresh`, it may use the definitions of the last fresh one.
+
+        Only of that one: what is drawn after it replaces each other on the page, definitions and all.
+        """
         self.parts, self.new = [], []
         if fresh:
-            self.known = set()
+            self.known = self.kept = set()
+        else:
+            self.known = set(self.kept)
 
     def finish(self):
         return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
