@@ -81,10 +81,10 @@ class LinearCollapse(fh.Picture):
                       "Linear steps fold into one step; with a ReLU in between they cannot" if v["relu"] == 1 else
                       f"Negatives times {fh.num(slopes[1])} instead of 1: the steps no longer fold into one")
         self.sentence = (f"Both rows are one step, {one}: gap 0 on the line and on the sheet." if gap == 0 and gap2 < 5e-4 else
-                         f"Without a ReLU one step, {one}, does it all. With it the best one misses by {fh.num(gap, _digits(gap))} "
-                         f"on the line, {fh.num(gap2, _digits(gap2))} on the sheet.")
+                         f"Without a ReLU one step, {one}, does it all. With it the best one misses by {fh.num(gap)} "
+                         f"on the line, {fh.num(gap2)} on the sheet.")
         self.alt = (f"Upper row: three linear steps equal one, {one}, on a line and a flat grid. Lower row, ReLU amount "
-                    f"{fh.num(v['relu'])} in between: the best single step misses by {fh.num(gap, _digits(gap))} and {fh.num(gap2, _digits(gap2))}.")
+                    f"{fh.num(v['relu'])} in between: the best single step misses by {fh.num(gap)} and {fh.num(gap2)}.")
 
 
 class _Row:
@@ -108,7 +108,7 @@ class _Row:
         picture.patch(fh.rectangles(FOLD[0], top + 130, FOLD[1] - FOLD[0], 44), edge=fh.INK, width=2.6, **DOTS)
         self.steps = [picture.moves(picture.text(x + BOX / 2, top + 67, "", 10.5, "bold", fh.ZERO, "center")) for x in boxes]
         self.between = [say((a + b) / 2, 26) for a, b in zip(starts[1:-1], ends[1:-1])]
-        self.x_in, self.x_one = say(20, 67, ha="left"), say(20, 152, ha="left")
+        self.x_in, self.x_one = say(20, 67, 10.5, ha="left"), say(20, 152, 10.5, ha="left")
         self.y_out, self.y_one = say(ANSWER, 67, 11, "bold", "left"), say(ANSWER, 152, 11, "bold", "left")
         self.sign, self.fold = say(ANSWER + 26, 110, 20, "bold"), say(sum(FOLD) / 2, 152, 12, "bold")
         self.notes = [say(FOLD[0], y, 10.5, ha="left") for y in (190, 209)]
@@ -144,10 +144,9 @@ class _Row:
     def set(self, v, steps, slope, fit, drawn):
         a1, b1, a2 = steps
         x, num = v["x"], fh.num
-        relu, reader = self.number == 1, lambda z: z if z >= 0 else slope * z
-        m, c, gap, bend = fit
-        at = [a1 * x, a1 * x + b1]
-        at += [reader(at[1])] if relu else []
+        relu, (m, c, gap, bend) = self.number == 1, fit
+        z = a1 * x + b1
+        at = [a1 * x, z] + [z if z >= 0 else slope * z] * relu
         y, one = a2 * at[-1], m * x + c
         self.head.set_text("Without a ReLU" if not relu else "With a ReLU" if slope == 0 else
                            f"ReLU amount {num(1 - slope)}")
@@ -164,7 +163,7 @@ class _Row:
             left, middle, right, y0, reach = BOXES[2], BOXES[2] + BOX / 2, BOXES[2] + BOX, self.top + 67, 21
             self.glyph.set_data([left + 4, middle, right - 4], [y0 + slope * reach, y0, y0 - reach])
             self.cut.set_path(fh.closed([(left + 4, y0 + slope * reach), (middle, y0), (left + 4, y0 + reach)]) if slope < 1 else fh.EMPTY)
-            first = "one step is enough" if gap == 0 else f"no single step gets closer than {num(gap, _digits(gap))}"
+            first = "one step is enough" if gap == 0 else f"no single step gets closer than {num(gap)}"
             second = "" if bend is None or gap == 0 else f"y bends at x = {num(bend)}"
         else:
             first = f"slope {_times(a1, a2)} = {num(m)}" + (
@@ -177,7 +176,7 @@ class _Row:
 
     def _set_line(self, steps, slope, m, c, gap, bend, x, y):
         bends = gap > 0
-        self.on_line.set_text(f"On a line: gap {fh.num(gap, _digits(gap))}")
+        self.on_line.set_text(f"On a line: gap {fh.num(gap)}")
         xs = np.array([-REACH, *([bend] if bends else []), REACH])
         self.graph.set_path(Path(np.stack([xs, _chain(steps, slope, xs)], 1)))
         ends = np.array([-REACH, REACH])
@@ -187,7 +186,7 @@ class _Row:
         self.mark.set_path(fh.circle(*_pixels(self.axes, (x, y), self.picture.size[1]), 5))
 
     def _set_sheet(self, point, sheet, drawn, slope):
-        self.on_sheet.set_text(f"On a sheet: gap {fh.num(drawn['gap'], _digits(drawn['gap']))}")
+        self.on_sheet.set_text(f"On a sheet: gap {fh.num(drawn['gap'])}")
         scale, middle = _frame(drawn["key"])
         x, y, width, height = VIEW
         place = lambda points: (points - middle) * (scale, -scale) + (x + width / 2, self.top + y + height / 2)
@@ -203,6 +202,7 @@ class _Row:
         out, on = _forward(sheet, slope, point)
         self.points.set_path(fh.joined([fh.circle(*place(out), 5), fh.circle(*small(point), 4)]))
         self.caption.set_text("a square grid, 3 affine maps" if self.number == 0 else
+                              "no unit is off: nothing is cut" if slope == 1 else
                               "units at the point:  " + "   ".join("".join("○●"[int(unit)] for unit in layer) for layer in on))
 
 
@@ -269,7 +269,7 @@ def _clip(corners, z):
     return np.array(kept)
 
 
-def _sheet_fit(inputs, outputs, tolerance=2e-3):
+def _sheet_fit(inputs, outputs, tolerance=1e-3):
     """The affine map (3, 2) whose largest distance to `outputs` is smallest, and that distance.
 
     Lawson's reweighting: least squares, then each point's weight grows with its distance. A weighted
@@ -361,10 +361,6 @@ def _affine(m, c, space=" "):
 def _times(a, b):
     bracket = lambda value: fh.num(value) if value >= 0 else f"({fh.num(value)})"
     return f"{bracket(a)} · {bracket(b)}"
-
-
-def _digits(gap):
-    return 2 if gap < 1 else 1
 
 
 def default():

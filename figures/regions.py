@@ -32,10 +32,10 @@ class Regions(fh.Picture):
         self.shades = [fh.tint(fh.INK, 0.02 + 0.78 * on / count) for on in range(count + 1)]
         self.regions = [self.moves(self.patch(fh.EMPTY, shade)) for shade in self.shades]
         self.folds = self.moves(self.patch(fh.EMPTY, edge=fh.ZERO, width=1.1))
-        self.mine = [self.moves(self.patch(fh.EMPTY, edge=edge, width=width, joinstyle="round"))
+        self.mine = [self.moves(self.patch(fh.EMPTY, edge=edge, width=width, joinstyle="round", zorder=1.2))
                      for edge, width in ((fh.HIDDEN, 5), (fh.INK, 1.4))]
-        self.dot = self.moves(self.patch(fh.EMPTY, fh.INK, fh.ZERO, 1.6))
-        self.rectangle(x, y, side, side, edge=fh.INK, line=1)
+        self.dot = self.moves(self.patch(fh.EMPTY, fh.INK, fh.ZERO, 1.6, zorder=1.3))
+        self.moves(self.rectangle(x, y, side, side, edge=fh.INK, line=1, zorder=1.1))
         for value in (-REACH, 0, REACH):
             at = side * (value + REACH) / (2 * REACH)
             self.text(x + at, y + side + 14, fh.num(value), ha="center")

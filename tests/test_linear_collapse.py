@@ -90,7 +90,7 @@ def test_no_line_is_closer_than_the_dotted_one(steps, amount):
     drawn = np.interp(x, *row.dots.get_path().vertices.T)
     gap = np.abs(drawn - y).max()
     assert gap == pytest.approx(smallest_largest_gap(x, y), abs=2e-3)
-    assert numbers(row.on_line.get_text())[0] == pytest.approx(gap, abs=0.051 if gap >= 1 else 0.0051)
+    assert numbers(row.on_line.get_text())[0] == pytest.approx(gap, abs=6e-3)
     assert np.interp(x, *row.graph.get_path().vertices.T) == pytest.approx(y, abs=5e-3)
 
 
@@ -148,7 +148,8 @@ def test_the_point_lands_where_torch_sends_it(point, amount):
     want = (out[0] - middle) * (scale, -scale) + (x + width / 2, linear_collapse.ROWS[1] + y + height / 2)
     assert (marks[0].min(0) + marks[0].max(0)) / 2 == pytest.approx(want, abs=1e-6)
     circles = re.sub("[^○●]", "", picture.rows[1].caption.get_text())
-    assert circles == "".join("○●"[int(unit)] for layer in patterns for unit in layer[0])
+    assert amount or picture.rows[1].caption.get_text().startswith("no unit is off")
+    assert not amount or circles == "".join("○●"[int(unit)] for layer in patterns for unit in layer[0])
 
 
 @pytest.mark.parametrize("amount", [0, 0.25, 0.5, 0.75, 1])
@@ -198,7 +199,7 @@ def test_the_sentence_agrees_with_the_numbers(values):
     assert m == pytest.approx(v["a1"] * v["a2"], abs=0.005) and c == pytest.approx(v["b1"] * v["a2"], abs=0.005)
     x = np.linspace(-5, 5, 20001)
     gap = smallest_largest_gap(x, chain(x, (v["a1"], v["b1"], v["a2"]), v["relu"]))
-    assert gaps[0] == pytest.approx(gap, abs=0.055 if gap >= 1 else 0.006)
+    assert gaps[0] == pytest.approx(gap, abs=0.007)
     assert (v["relu"] == 0) == ("Both rows" in picture.sentence)
 
 
