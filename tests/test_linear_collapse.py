@@ -297,12 +297,14 @@ def test_regions_are_the_patterns_that_occur(spread):
     assert spread or len(pieces) == 32
 
 
-def test_the_strip_shows_the_pattern_at_the_point():
-    picture = regions.default().set(point=[-1.5, 2])
-    z = np.array([-1.5, 2]) @ picture.values["W1"] + picture.values["b1"]
+@pytest.mark.parametrize("point", [(-1.5, 2), (1, 0.5), (0, 0), (-3, -3)])
+def test_the_strip_shows_the_pattern_at_the_point(point):
+    picture = regions.default().set(point=point)
+    z = np.array(point) @ picture.values["W1"] + picture.values["b1"]
     lit = read_lines(picture.on.get_path(), 5)[:, 0, 0]
     assert lit.tolist() == picture.left[z > 0].tolist()
     assert f"{(z > 0).sum()} of 16 units are on" in picture.sentence
+    assert len(picture.mine[0].get_path().vertices) >= 4       # its region is outlined
 
 
 def test_the_angles_sentence_is_computed():
