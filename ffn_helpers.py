@@ -270,25 +270,12 @@ class Picture:
 
     def still_svg(self):
         """What stays, as SVG text, with the outlines of the glyphs used so far; sent once."""
-        shown = [artist for artist in self.moving if artist.get_visible()]
-        self._svg.start(fresh=True)
-        for artist in shown:
-            artist.draw(self._svg)
-        self._svg.parts.clear()
         with matplotlib.rc_context(STYLE):
-            for artist in shown:
-                artist.set_visible(False)
-            self.figure.draw(self._svg)
-            for artist in shown:
-                artist.set_visible(True)
-        return self._svg.finish()
+            return self._svg.still(self.figure, self.moving)
 
     def moving_svg(self):
         """What moves, as SVG text, to lie over what stays; drawn anew at every step of an explorer."""
-        self._svg.start()
-        for artist in self.moving:
-            artist.draw(self._svg)
-        return self._svg.finish()
+        return self._svg.draw(self.moving)
 
     def img(self):
         """The picture as an HTML `<img>` with its alt text, readable without a kernel."""
@@ -532,15 +519,16 @@ class Explorer(widgets.VBox):
     def __init__(self, picture, presets, controls):
         self.picture, self.strict = picture, False
         self.start = dict(picture.values)
-        self.entries, rows, line = {}, [], None
+        self.entries, rows = {}, []
         for name, spec in controls.items():
             if name not in self.start:
                 raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
-            new, single = self._rows(name, spec), isinstance(spec, Number) and np.ndim(self.start[name]) == 0
-            if single and line:                    # single numbers that follow each other share a line
-                line.children += new[0].children
+            one = isinstance(spec, Number) and np.ndim(self.start[name]) == 0
+            new = self._controls(name, spec)
+            if one and rows and rows[-1][0]:       # single numbers that follow each other share a line
+                rows[-1][1].extend(new[0])
             else:
-                rows, line = rows + new, new[0] if single else None
+                rows += [(one, row) for row in new]
         buttons = [self._button("Reset", {})] + [self._button(*preset) for preset in presets.items()]
         self.message, self.words = widgets.HTML(), widgets.HTML()
         self.message.layout.min_height = "32px"
@@ -550,27 +538,25 @@ class Explorer(widgets.VBox):
         stage = widgets.GridBox([self.still, self.live], layout=widgets.Layout(
             grid_template_areas='"picture"', grid_template_columns="100%", width="100%",
             max_width=f"{picture.size[0]}px"))
-        super().__init__([widgets.HBox(buttons, layout=widgets.Layout(flex_flow="row wrap")),
-                          *rows, self.message, stage, self.words])
+        lines = [widgets.HBox(row, layout=widgets.Layout(flex_flow="row wrap")) for row in [buttons, *(r for _, r in rows)]]
+        super().__init__([*lines, self.message, stage, self.words])
         for widget, name in [(self, "explorer"), (self.message, "message"), (stage, "stage"), (self.live, "live")]:
             widget.add_class(f"ffn-{name}")
         self._draw()
 
-    def _rows(self, name, spec):
-        value = self.start[name]
+    def _controls(self, name, spec):
+        """Rows of controls for one value: a matrix has as many as it has rows, anything else one."""
         if not isinstance(spec, Number):
-            self.entries[name] = _Pick(name, value, spec, self._changed)
-            return [self.entries[name].widget]
-        array, rows = np.asarray(value, float), []
-        for row in np.atleast_2d(array) if array.ndim else [[array]]:
-            rows.append([])
+            self.entries[name] = _Pick(name, self.start[name], spec, self._changed)
+            return [[self.entries[name].widget]]
+        array = np.asarray(self.start[name], float)
+        rows = [[] for _ in range(len(array) if array.ndim == 2 else 1)]
         for index in np.ndindex(array.shape):
             label = name + (f"[{', '.join(map(str, index))}]" if index else "")
-            entry = _Entry(label, array[index], spec, self._changed)
+            entry = self.entries[label] = _Entry(label, array[index], spec, self._changed)
             entry.name, entry.index = name, index
-            self.entries[label] = entry
             rows[index[0] if array.ndim == 2 else 0].append(entry.widget)
-        return [widgets.HBox(row, layout=widgets.Layout(flex_flow="row wrap")) for row in rows]
+        return rows
 
     def _button(self, label, values):
         button = widgets.Button(description=label, layout=widgets.Layout(width="auto"))

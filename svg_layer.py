@@ -87,6 +87,26 @@ class SvgLayer(RendererBase):
         return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
                 f'style="display:block" aria-hidden="true"><defs>{"".join(self.new)}</defs>{"".join(self.parts)}</svg>')
 
+    def draw(self, artists):
+        """The `<svg>` of some artists, to lie over what `still` has drawn."""
+        self.start()
+        for artist in artists:
+            artist.draw(self)
+        return self.finish()
+
+    def still(self, figure, moving):
+        """The `<svg>` of a figure without the artists that move, but with the definitions that they use now."""
+        shown = [artist for artist in moving if artist.get_visible()]
+        self.start(fresh=True)
+        for artist in shown:
+            artist.draw(self)
+            artist.set_visible(False)
+        self.parts.clear()
+        figure.draw(self)
+        for artist in shown:
+            artist.set_visible(True)
+        return self.finish()
+
     def define(self, name, element, content):
         """Put `<element id=... content>` into the definitions once; returns its id."""
         name = self.prefix + name
