@@ -55,7 +55,7 @@ def tint(colour, amount):
 def num(value, digits=2):
     """A number as the pictures write it: true minus, no trailing zeros, never minus zero."""
     try:
-        value = float(value)
+        value = float(np.asarray(value).reshape(()))
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise TypeError(f"value must be one real number, got {_short(value)}") from None
     if not math.isfinite(value):
@@ -217,7 +217,8 @@ class Picture:
     def __init__(self, *args, **values):
         width, height = self.size
         with matplotlib.rc_context(STYLE):
-            self.figure = Figure((width / 100, height / 100), dpi=100, facecolor=ZERO)
+            inches = (width + 0.01) / 100, (height + 0.01) / 100      # so that rounding down never loses a pixel
+            self.figure = Figure(inches, dpi=100, facecolor=ZERO)
             FigureCanvasAgg(self.figure)
             self.page = self.figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0), zorder=1)
             self.page.axis("off")
@@ -263,7 +264,7 @@ class Picture:
         raw, image = io.BytesIO(), io.BytesIO()
         with matplotlib.rc_context(STYLE):
             self.figure.savefig(raw, dpi=100 * scale, format="rgba")
-        size = self.size[0] * scale, self.size[1] * scale
+        size = int(self.size[0] * scale), int(self.size[1] * scale)
         pixels = Image.frombytes("RGBA", size, raw.getvalue()).convert("RGB")
         pixels.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(image, "png")
         return image.getvalue()

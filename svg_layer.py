@@ -180,7 +180,7 @@ class SvgLayer(RendererBase):
 
     def _emit(self, gc, element):
         box = gc.get_clip_rectangle()
-        if box is not None and (box.width, box.height) != (self.width, self.height):
+        if box is not None and (round(box.width), round(box.height)) != (self.width, self.height):
             x, y = box.x0, self.height - box.y1
             name = self.define(f"c{x:.0f}-{y:.0f}-{box.width:.0f}-{box.height:.0f}", "clipPath", (
                 f'><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"/></clipPath>'))
