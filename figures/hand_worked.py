@@ -59,6 +59,7 @@ class HandWorked(fh.Picture):
             self._badge(unit, UNITS + CELL * (unit + 0.5), Y_W1 - 18)
             self._badge(unit, OUT - 22, Y_W2 + ROW * (unit + 0.5))
         self.text(UNITS - 10, Y_W1 - 18, "unit", ha="right")
+        self.text(24, Y_Y + ROW / 2 - 22, "Unit 1 by hand:", 11)
         self.by_hand = self.moves(self.text(24, Y_Y + ROW / 2, "", 11))
 
         self.flow = self.moves(self.patch(fh.EMPTY, fh.INK))
@@ -100,6 +101,7 @@ class HandWorked(fh.Picture):
                              self.moves(self.text(0, 0, str(unit + 1), 11, "bold", ha="center", zorder=5)))
                             for unit in range(3)]
         self.residual = self.moves(self.patch(fh.EMPTY, fh.INK, zorder=5))
+        self.residual_name = self.moves(self.text(0, 0, "x + y", 12, "bold", ha="right", zorder=6))
         self.point = self.moves(self.patch(fh.EMPTY, fh.INK, fh.ZERO, 1.5, zorder=6))
         self.point_name = self.moves(self.text(0, 0, "x", 12, "bold", ha="center", zorder=6))
 
@@ -118,7 +120,7 @@ class HandWorked(fh.Picture):
         self._draw_flow(cut)
         self._draw_glyph(z, h, activation)
         self._draw_plane(x, W1, b1, y)
-        self.by_hand.set_text(f"Unit 1 by hand: {_product(x[0], W1[0, 0])} + {_product(x[1], W1[1, 0])} "
+        self.by_hand.set_text(f"{_product(x[0], W1[0, 0])} + {_product(x[1], W1[1, 0])} "
                               f"+ {_signed(b1[0])} = {fh.num(z[0])}")
         self._say(x, z, y, plain, cut, activation)
 
@@ -190,14 +192,18 @@ class HandWorked(fh.Picture):
         count = sum(line is not None for line in lines)
         self.plane_name.set_text("No fold line crosses the plane" if not count else
                                  "Each unit cuts the fringed side of its line" if self.values["activation"] == "relu"
-                                 else "Fringed side of each line: that z is negative")
-        at = _page(x)
-        inside = np.abs(x).max() <= REACH
-        self.point.set_path(fh.circle(*np.clip(at, _page((-REACH, REACH)), _page((REACH, -REACH))), 6.5))
-        self.point_name.set_text("x" if inside else "x is outside")
-        self.point_name.set_position((np.clip(at[0] - 16, 700, 930) if inside else 812, np.clip(at[1], 126, 434)))
-        end = np.clip(_page(x + y), _page((-REACH, REACH)), _page((REACH, -REACH))) if len(y) == 2 else at
-        self.residual.set_path(fh.arrow_path(at, end, 11, 2.6))
+                                 else "On each line one z is 0; fringed: below 0")
+        at, low, high = _page(x), _page((-REACH, REACH)), _page((REACH, -REACH))
+        here = np.clip(at, low, high)
+        self.point.set_path(fh.circle(*here, 6.5))
+        self.point_name.set_text("x" if np.array_equal(at, here) else "x is outside")
+        room = here[0] > low[0] + 110      # to the left of the point; else below it on the right
+        self.point_name.set_ha("right" if room else "left")
+        self.point_name.set_position((here[0] + (-12 if room else 12), np.clip(here[1] + (0 if room else 18), low[1] + 12, high[1] - 12)))
+        end = np.clip(_page(x + y), low, high) if len(y) == 2 else here
+        self.residual.set_path(fh.arrow_path(here, end, 11, 2.6))
+        self.residual_name.set_visible(bool(np.hypot(*(end - here)) > 40))
+        self.residual_name.set_position(np.clip(end + (-6, 20 if end[1] < low[1] + 40 else -20), low + (54, 14), high - (8, 14)))
 
 
 class _Cells:

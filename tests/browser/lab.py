@@ -26,6 +26,10 @@ class Lab:
         (settings / "labconfig").mkdir(parents=True)
         (settings / "labconfig" / "page_config.json").write_text(json.dumps(
             {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}))
+        # All cells at once in the page, not only those in view.
+        tracker = settings / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
+        tracker.mkdir(parents=True)
+        (tracker / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -80,3 +84,15 @@ class Notebook:
         cells = self.page.evaluate("() => panel.context.model.toJSON().cells")
         found = [output for cell in cells if cell["cell_type"] == "code" for output in cell["outputs"]]
         return [output for output in found if kind in (None, output["output_type"])]
+
+    def ask(self, code):
+        """Run code in the notebook's kernel, outside its cells; the JSON that it prints."""
+        return json.loads(self.page.evaluate("""async (code) => {
+            const future = panel.sessionContext.session.kernel.requestExecute({code, store_history: false});
+            let text = '';
+            future.onIOPub = m => { if (m.content.name === 'stdout') text += m.content.text };
+            await future.done;
+            return text }""", code))
+
+    def shut_down(self):
+        self.page.evaluate("() => panel.sessionContext.shutdown()")

@@ -1,0 +1,158 @@
+"""Every notebook and every explorer in a real JupyterLab, driven by keyboard through Chromium.
+
+Notebooks and explorers are found, not listed. An explorer's page is compared with its kernel: the
+sentence shown must be the one that the kernel's picture says for the numbers in the boxes.
+"""
+import json
+import time
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+from tests.browser.lab import CHROMIUM, FLAGS, Lab, Notebook
+from tests.test_notebooks import NOTEBOOKS
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+
+# What the kernel knows of its explorers, in the order in which they stand in the notebook.
+ASK = """
+import gc, json
+import ffn_helpers as fh
+found = sorted((o for o in gc.get_objects() if issubclass(type(o), fh.Explorer)), key=lambda e: e.picture._svg.prefix.zfill(9))
+print(json.dumps([[e.picture.sentence, {k: list(v.spec[:2]) for k, v in e.entries.items() if hasattr(v, "spec")}] for e in found]))
+"""
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    lab = Lab(tmp_path_factory.mktemp("lab"))
+    yield lab
+    lab.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request, page, lab):
+    opened = Notebook(page, lab, f"notebooks/{request.param.name}")
+    yield opened
+    opened.shut_down()
+
+
+def test_reopened_without_a_kernel_every_picture_is_there(notebook):
+    """Saved, not run, not trusted: what a reader sees who only opens the file."""
+    stored = [output for output in notebook.outputs() if "<img" in json.dumps(output)]
+    images = notebook.page.evaluate(
+        "() => [...document.querySelectorAll('.jp-OutputArea img')].map(i => [i.alt, i.complete && i.naturalWidth])")
+    assert len(images) == len(stored) > 0
+    assert all(alt and width for alt, width in images)
+    assert not notebook.page.evaluate("() => panel.content.widgets.some(c => c.model.trusted && c.model.type === 'code')")
+
+
+def test_runs_and_every_explorer_moves(notebook):
+    page = notebook.page
+    assert notebook.run_all() == []
+    assert [o for o in notebook.outputs("stream") if o["name"] == "stderr"] == []
+    explorers = page.locator(".ffn-explorer")
+    known = notebook.ask(ASK)
+    assert explorers.count() == len(known)
+    for number, (_, ranges) in enumerate(known):
+        Driven(notebook, explorers.nth(number), number, ranges).all()
+    assert notebook.errors == []
+
+
+class Driven:
+    """One explorer on the page."""
+
+    def __init__(self, notebook, explorer, number, ranges):
+        self.notebook, self.page, self.explorer, self.number, self.ranges = notebook, notebook.page, explorer, number, ranges
+        explorer.scroll_into_view_if_needed()
+        self.stage, self.message = explorer.locator(".ffn-stage"), explorer.locator(".ffn-message")
+        self.box = self.stage.bounding_box()
+        self.start = self.picture()
+        page = self.page
+        page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
+            if (!stage.querySelector('.ffn-live svg > *:nth-child(2)')) blank += 1; requestAnimationFrame(look) }; look() }""",
+                      self.stage.element_handle())
+
+    def picture(self):
+        return self.explorer.locator(".ffn-live").inner_html()
+
+    def sentence(self):
+        return self.explorer.locator("[data-sentence]").inner_text()
+
+    def settled(self):
+        """Wait until the page shows what the kernel's picture says, and return the picture."""
+        deadline = time.monotonic() + 10
+        while (want := self.notebook.ask(ASK)[self.number][0]) != (shown := self.sentence()):
+            assert time.monotonic() < deadline, f"the page says {shown!r}, the kernel {want!r}"
+        return self.picture()
+
+    def all(self):
+        self.sliders()
+        self.picks()
+        self.boxes()
+        self.buttons()
+        after = self.stage.bounding_box()
+        assert (after["width"], after["height"]) == (self.box["width"], self.box["height"]), "the layout shifted"
+        assert self.page.evaluate("() => frames_seen") > 20 and self.page.evaluate("() => blank") == 0
+
+    def sliders(self):
+        handles, boxes = self.explorer.get_by_role("slider"), self.explorer.locator("input[type=text]")
+        assert handles.count() == boxes.count() == len(self.ranges)
+        for i, (name, (low, high)) in enumerate(self.ranges.items()):
+            start, first = boxes.nth(i).input_value(), self.picture()
+            seen = set()
+            for key, end in [("End", high), ("Home", low)]:
+                handles.nth(i).press(key)
+                self.page.wait_for_function("([box, end]) => Number(box.value.replace('−', '-')) === end",
+                                            arg=[boxes.nth(i).element_handle(), end])
+                seen.add(self.settled())
+            assert len(seen | {first}) > 1, f"{name} moves nothing"
+            boxes.nth(i).fill(start)
+            boxes.nth(i).press("Enter")
+        assert self.settled() == self.start, "moving every control there and back changes the picture"
+
+    def picks(self):
+        for control in self.explorer.locator(".widget-toggle-buttons, .widget-checkbox").all():
+            for target in control.locator("button, input").all():
+                target.focus()
+                target.press("Space")
+                self.settled()
+        self.reset()
+
+    def boxes(self):
+        boxes, bad = self.explorer.locator("input[type=text]"), ["abc", "nan", "1e308", ""]
+        for i, name in enumerate(self.ranges):
+            boxes.nth(i).fill(bad[i % len(bad)])
+            boxes.nth(i).press("Enter")
+            self.message.get_by_text(name + ":").wait_for()
+            assert self.picture() == self.start, f"{name} took {bad[i % len(bad)]!r}"
+            self.reset()
+
+    def buttons(self):
+        for button in self.explorer.locator("> .widget-hbox").first.get_by_role("button").all():
+            button.press("Enter")
+            self.settled()
+        self.reset()
+
+    def reset(self):
+        self.explorer.get_by_role("button", name="Reset").press("Enter")
+        self.page.wait_for_function(
+            "([live, message, start]) => live.innerHTML === start && message.innerText.trim() === ''",
+            arg=[self.explorer.locator(".ffn-live").element_handle(), self.message.element_handle(), self.start])
