@@ -252,7 +252,8 @@ class Picture:
         return self
 
     def _update(self):
-        self.update()
+        with matplotlib.rc_context(STYLE):         # a path takes `path.simplify` from here when it is made
+            self.update()
         self._title.set_text(self.title)
         self._sentence.set_text(self.sentence)
 
@@ -531,11 +532,15 @@ class Explorer(widgets.VBox):
     def __init__(self, picture, presets, controls):
         self.picture, self.strict = picture, False
         self.start = dict(picture.values)
-        self.entries, rows = {}, []
+        self.entries, rows, line = {}, [], None
         for name, spec in controls.items():
             if name not in self.start:
                 raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
-            rows += self._rows(name, spec)
+            new, single = self._rows(name, spec), isinstance(spec, Number) and np.ndim(self.start[name]) == 0
+            if single and line:                    # single numbers that follow each other share a line
+                line.children += new[0].children
+            else:
+                rows, line = rows + new, new[0] if single else None
         buttons = [self._button("Reset", {})] + [self._button(*preset) for preset in presets.items()]
         self.message, self.words = widgets.HTML(), widgets.HTML()
         self.message.layout.min_height = "32px"

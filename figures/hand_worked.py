@@ -144,7 +144,7 @@ class HandWorked(fh.Picture):
                 " y has 1 number, x has 2: x + y does not fit.")
         self.sentence = first + without + fits
         self.alt = (f"One token by hand: x = {fh.vec(x)}, z = {fh.vec(z)}, y = {fh.vec(y)}. {first}{without} "
-                    "Beside it the input plane with the three fold lines.")
+                    "Beside it the folded input plane.")
 
     def _draw_flow(self, cut):
         arrows = []
