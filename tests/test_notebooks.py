@@ -7,6 +7,7 @@ proves that it bites.
 """
 import ast
 import base64
+import configparser
 import copy
 import json
 import re
@@ -480,6 +481,16 @@ def test_notebooks_are_found_and_go_through_strict_nbval(request):
     assert bool(LAYERED) == ((ROOT / "figures").exists() or (ROOT / "ffn_helpers.py").exists())
     assert "notebooks" in request.config.getini("testpaths")
     assert request.config.option.nbval and not request.config.option.nbval_lax
+
+
+def test_only_pixels_are_sanitized():
+    """What nbval replaces before it compares: PNG data, and nothing that a reader reads."""
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(ROOT / "tests" / "sanitize.cfg", encoding="utf-8")
+    text = '<img alt="z = [5, 2, 0]" src="data:image/png;base64,iVBORw0KGgo=">\nC016 true: y = 3.5 at 0x7f3a2c1b, 12:30:05\n'
+    for section in config.sections():
+        text = re.sub(config[section]["regex"], config[section]["replace"], text)
+    assert text == '<img alt="z = [5, 2, 0]" src="PICTURE">\nC016 true: y = 3.5 at 0x7f3a2c1b, 12:30:05\n'
 
 
 @every_notebook
