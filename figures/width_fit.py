@@ -1,5 +1,6 @@
 """Error against width for teachers of different width: where the gain ends is the teacher's doing."""
 import numpy as np
+import torch
 from matplotlib.path import Path
 
 import ffn_helpers as fh
@@ -70,12 +71,12 @@ class WidthFit(fh.Picture):
         self.alt = f"Error against width for {len(v['teachers'])} teachers. {self.sentence} With random W1 all fall alike and none reaches 0."
 
 
-def _measure(d=16, teachers=(16, 64, 512), ratios=(0.25, 0.5, 1, 2, 4, 8), seeds=5, tokens=1000):
+def _measure(d=16, teachers=(16, 64, 512), ratios=(0.25, 0.5, 1, 2, 4, 8), seeds=5, tokens=400):
     """The two error tables, as notebook 03 computes them: least squares on half of the tokens, error on the rest."""
     def missed(h, y):
-        h = np.column_stack([h, np.ones(len(h))])
-        rest = y[tokens:] - h[tokens:] @ np.linalg.lstsq(h[:tokens], y[:tokens], rcond=None)[0]
-        return (rest ** 2).sum() / ((y[tokens:] - y[tokens:].mean(0)) ** 2).sum()
+        h, y = torch.as_tensor(np.column_stack([h, np.ones(len(h))])), torch.as_tensor(y)
+        rest = y[tokens:] - h[tokens:] @ torch.linalg.lstsq(h[:tokens], y[:tokens]).solution
+        return ((rest ** 2).sum() / ((y[tokens:] - y[tokens:].mean(0)) ** 2).sum()).item()
     own, random = np.zeros((2, len(teachers), len(ratios), seeds))
     for seed in range(seeds):
         draw, most = np.random.default_rng(seed), int(max(ratios) * d)

@@ -585,6 +585,11 @@ def test_imports_run_downward(path):
     assert not layer_faults(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
 
 
+def test_the_helper_stays_small():
+    lines = (ROOT / "ffn_helpers.py").read_text(encoding="utf-8").splitlines()
+    assert sum(bool(line.strip()) for line in lines) <= 600
+
+
 @pytest.mark.parametrize("name, source", [
     ("svg_layer.py", "import ffn_helpers"),
     ("ffn_helpers.py", "import figures"),
