@@ -17,10 +17,14 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 
 # What the kernel knows of its explorers, in the order in which they stand in the notebook.
 ASK = """
-import gc, json
+import json
 import ffn_helpers as fh
-found = sorted((o for o in gc.get_objects() if issubclass(type(o), fh.Explorer)), key=lambda e: e.picture._svg.prefix.zfill(9))
-print(json.dumps([[e.picture.sentence, {k: list(v.spec[:2]) for k, v in e.entries.items() if hasattr(v, "spec")}] for e in found]))
+found = [value for value in Out.values() if isinstance(value, fh.Explorer)]
+print(json.dumps([dict(
+    sentence=explorer.picture.sentence,
+    ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)},
+    picks={label: getattr(entry.picker, "label", entry.picker.value) for label, entry in explorer.entries.items()
+           if isinstance(entry, fh._Pick)}) for explorer in found]))
 """
 
 
@@ -71,8 +75,8 @@ def test_runs_and_every_explorer_moves(notebook):
     explorers = page.locator(".ffn-explorer")
     known = notebook.ask(ASK)
     assert explorers.count() == len(known)
-    for number, (_, ranges) in enumerate(known):
-        Driven(notebook, explorers.nth(number), number, ranges).all()
+    for number in range(len(known)):
+        Driven(notebook, explorers.nth(number), number, known[number]["ranges"]).all()
     assert notebook.errors == []
 
 
@@ -84,24 +88,26 @@ class Driven:
         explorer.scroll_into_view_if_needed()
         self.stage, self.message = explorer.locator(".ffn-stage"), explorer.locator(".ffn-message")
         self.box = self.stage.bounding_box()
+        self.live = explorer.locator(".ffn-live").element_handle()
         self.start = self.picture()
-        page = self.page
-        page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
+        self.page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
             if (!stage.querySelector('.ffn-live svg > *:nth-child(2)')) blank += 1; requestAnimationFrame(look) }; look() }""",
                       self.stage.element_handle())
 
     def picture(self):
-        return self.explorer.locator(".ffn-live").inner_html()
+        return self.live.inner_html()
 
     def sentence(self):
         return self.explorer.locator("[data-sentence]").inner_text()
 
-    def settled(self):
-        """Wait until the page shows what the kernel's picture says, and return the picture."""
-        deadline = time.monotonic() + 10
-        while (want := self.notebook.ask(ASK)[self.number][0]) != (shown := self.sentence()):
-            assert time.monotonic() < deadline, f"the page says {shown!r}, the kernel {want!r}"
-        return self.picture()
+    def settled(self, reached=lambda kernel: True):
+        """Wait until the kernel has `reached` a state and the page says what its picture says; return the picture."""
+        deadline = time.monotonic() + 20
+        while True:
+            kernel, shown = self.notebook.ask(ASK)[self.number], self.sentence()
+            if reached(kernel) and shown == kernel["sentence"]:
+                return self.picture()
+            assert time.monotonic() < deadline, f"the page says {shown!r}, the kernel {kernel!r}"
 
     def all(self):
         self.sliders()
@@ -126,14 +132,17 @@ class Driven:
             assert len(seen | {first}) > 1, f"{name} moves nothing"
             boxes.nth(i).fill(start)
             boxes.nth(i).press("Enter")
-        assert self.settled() == self.start, "moving every control there and back changes the picture"
+        self.back("moving every control there and back")
 
     def picks(self):
-        for control in self.explorer.locator(".widget-toggle-buttons, .widget-checkbox").all():
-            for target in control.locator("button, input").all():
-                target.focus()
+        for control in self.explorer.locator(".widget-toggle-buttons").all():
+            for target in control.locator("button").all():
                 target.press("Space")
-                self.settled()
+                self.settled(lambda kernel: target.inner_text() in kernel["picks"].values())
+        for control in self.explorer.locator(".widget-checkbox input").all():
+            for wanted in (not control.is_checked(), control.is_checked()):
+                control.press("Space")
+                self.settled(lambda kernel: wanted in kernel["picks"].values())
         self.reset()
 
     def boxes(self):
@@ -146,13 +155,21 @@ class Driven:
             self.reset()
 
     def buttons(self):
-        for button in self.explorer.locator("> .widget-hbox").first.get_by_role("button").all():
+        for button in self.explorer.locator("> .widget-hbox").first.get_by_role("button").all()[1:]:
             button.press("Enter")
+            self.page.wait_for_function("([live, start]) => live.innerHTML !== start", arg=[self.live, self.start])
             self.settled()
-        self.reset()
+            self.reset()
 
     def reset(self):
         self.explorer.get_by_role("button", name="Reset").press("Enter")
-        self.page.wait_for_function(
-            "([live, message, start]) => live.innerHTML === start && message.innerText.trim() === ''",
-            arg=[self.explorer.locator(".ffn-live").element_handle(), self.message.element_handle(), self.start])
+        self.back("Reset")
+
+    def back(self, doing):
+        """Wait until picture and message are as at the start."""
+        try:
+            self.page.wait_for_function(
+                "([live, message, start]) => live.innerHTML === start && message.innerText.trim() === ''",
+                arg=[self.live, self.message.element_handle(), self.start])
+        except playwright.TimeoutError:
+            pytest.fail(f"{doing} does not bring the start back: {self.sentence()!r}, message {self.message.inner_text()!r}")
