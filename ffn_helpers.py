@@ -90,7 +90,8 @@ def checked(name, value, shape=None, limit=1e6):
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{name} must be an array of real numbers, got {_short(value)}") from None
+        kind = "a real number" if shape == () else "an array of real numbers"
+        raise TypeError(f"{name} must be {kind}, got {_short(value)}") from None
     if shape is not None:
         fits = array.ndim == len(shape) and all(
             not isinstance(want, int) or have == want for have, want in zip(array.shape, shape))
@@ -450,12 +451,13 @@ class _Entry:
 
     def __init__(self, label, value, spec, changed):
         self.label, self.spec, self.changed, self.quiet = label, spec, changed, False
+        room = 8 * len(label) + 8                  # pixels for the label, so that it is never cut
         self.box = widgets.Text(self.written(value), description=label, continuous_update=False,
-                                layout=widgets.Layout(width="136px"), style={"description_width": "64px"})
+                                layout=widgets.Layout(width=f"{room + 72}px"), style={"description_width": f"{room}px"})
         kind, ends = widgets.FloatSlider, dict(min=spec.low, max=spec.high, step=spec.step)
         if spec.log:
             kind, ends = widgets.FloatLogSlider, dict(base=2, min=math.log2(spec.low), max=math.log2(spec.high), step=1)
-        self.slider = kind(value, readout=False, layout=widgets.Layout(width="150px"), **ends)
+        self.slider = kind(value, readout=False, layout=widgets.Layout(width="130px"), **ends)
         self.widget = widgets.HBox([self.box, self.slider])
         self.box.observe(self._typed, "value")
         self.slider.observe(self._dragged, "value")
@@ -473,11 +475,18 @@ class _Entry:
         return value
 
     def set(self, value):
+        """Show a value. The slider goes to its nearest step, or the page would send that step back as a wish."""
         self.quiet = True
-        self.box.value = self.written(value)
-        if abs(self.slider.value - value) > 1e-9:       # a rounding error sent back would undo a faster hand's next step
-            self.slider.value = float(value)
+        self.box.value, near = self.written(value), self.nearest(value)
+        if abs(self.slider.value - near) > 1e-9:       # a rounding error sent back would undo a faster hand's next step
+            self.slider.value = near
         self.quiet = False
+
+    def nearest(self, value):
+        low, high, step, log = self.spec
+        if log:
+            return low * 2.0 ** round(math.log2(value / low))
+        return min(round(low + round((value - low) / step) * step, 10), float(high))
 
     @staticmethod
     def written(value):
@@ -489,8 +498,7 @@ class _Entry:
 
     def _dragged(self, change):
         if not self.quiet:
-            steps = round((change["new"] - self.spec.low) / self.spec.step)
-            self.changed(self, lambda: round(self.spec.low + steps * self.spec.step, 10))
+            self.changed(self, lambda: self.nearest(change["new"]))
 
 
 class _Pick:
@@ -498,14 +506,15 @@ class _Pick:
 
     def __init__(self, label, value, spec, changed):
         self.label, self.changed, self.quiet = label, changed, False
+        shown, room = label.replace("_", " "), {"description_width": "initial"}
         if isinstance(spec, Switch):
-            self.picker = widgets.Checkbox(value, description=label, indent=False)
+            self.picker = widgets.Checkbox(value, description=shown, indent=False)
         elif len(spec.options) > 6:
-            self.picker = widgets.Dropdown(options=spec.options, value=value, description=label, style={"description_width": "64px"},
+            self.picker = widgets.Dropdown(options=spec.options, value=value, description=shown, style=room,
                                            layout=widgets.Layout(width="286px"))
         else:
-            self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=label,
-                                                style={"description_width": "64px", "button_width": "auto"},
+            self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=shown,
+                                                style={**room, "button_width": "auto"},
                                                 layout=widgets.Layout(width="max-content", max_width="100%", display="flex"))
         self.widget = self.picker
         self.picker.observe(self._picked, "value")
@@ -520,8 +529,11 @@ class _Pick:
             self.changed(self, lambda: change["new"])
 
 
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
 class Explorer(widgets.VBox):
-    """A picture with its controls. `entries` maps labels (`"W1[0, 1]"`) to controls.
+    """A picture with its controls. `entries` maps labels (`"W1₁₂"`: row 1, column 2) to controls.
 
     Refused input becomes a message and the last good picture stays. Any other exception does too,
     unless `strict` is set, as the tests do.
@@ -564,7 +576,7 @@ class Explorer(widgets.VBox):
         array = np.asarray(self.start[name], float)
         rows = [[] for _ in range(len(array) if array.ndim == 2 else 1)]
         for index in np.ndindex(array.shape):
-            label = name + (f"[{', '.join(map(str, index))}]" if index else "")
+            label = name + ("," if max(array.shape, default=0) > 9 else "").join(str(i + 1) for i in index).translate(_SUBSCRIPTS)
             entry = self.entries[label] = _Entry(label, array[index], spec, self._changed)
             entry.name, entry.index = name, index
             rows[index[0] if array.ndim == 2 else 0].append(entry.widget)
@@ -642,30 +654,35 @@ def _judge(name, fault):
     print(f"not yet: {fault}" if fault else f"correct: {name}")
 
 
+def _difference(name, got, want, tolerance):
+    """What is wrong with `got`, in words, or an empty string."""
+    if got is None or got is ...:
+        return f"{name} is not filled in"
+    try:
+        got = checked(name, got, want.shape, limit=math.inf)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    wrong = np.argwhere(np.abs(got - want) > tolerance)
+    if not len(wrong):
+        return ""
+    at = tuple(int(i) for i in wrong[0])
+    slip = f"{num(got[at], 4)}, too {'small' if got[at] < want[at] else 'large'}"      # without giving the answer away
+    return f"{name} is {slip}" if not at else f"{len(wrong)} of {want.size} entries of {name} differ; entry {list(at)} is {slip}"
+
+
 def check_number(name, got, want, tolerance=1e-6, hints=None):
     """Print `correct: name`, or `not yet:` and what is wrong. `hints` maps likely slips to advice."""
-    try:
-        value = float(checked(name, got, (), limit=math.inf))
-    except (TypeError, ValueError):
-        return _judge(name, f"{name} should be one number, it is {_short(got)}")
+    want = checked(name, want, (), limit=math.inf)
+    fault = _difference(name, got, want, tolerance)
     for slip, advice in (hints or {}).items():
-        if abs(value - slip) <= tolerance and abs(value - want) > tolerance:
-            return _judge(name, f"{name} is {num(value, 4)}: {advice}")
-    _judge(name, f"{name} is {num(value, 4)}, and that is too {'small' if value < want else 'large'}"
-           if abs(value - want) > tolerance else "")
+        if fault and not _difference(name, got, np.float64(slip), tolerance):
+            fault = f"{name} is {num(slip, 4)}: {advice}"
+    _judge(name, fault)
 
 
 def check_array(name, got, want, tolerance=1e-6):
     """Print `correct: name`, or `not yet:` with the shape or the first entry that differs."""
-    want = checked(name, want, limit=math.inf)
-    try:
-        got = checked(name, got, want.shape, limit=math.inf)
-    except (TypeError, ValueError) as error:
-        return _judge(name, str(error))
-    wrong = np.argwhere(np.abs(got - want) > tolerance)
-    at = tuple(int(i) for i in wrong[0]) if len(wrong) else ()
-    _judge(name, f"{len(wrong)} of {want.size} entries of {name} differ; entry {list(at)} should not be {num(got[at], 4)}"
-           if len(wrong) else "")
+    _judge(name, _difference(name, got, checked(name, want, limit=math.inf), tolerance))
 
 
 def check_function(name, function, reference, *cases, tolerance=1e-6):
@@ -674,20 +691,14 @@ def check_function(name, function, reference, *cases, tolerance=1e-6):
     Prints `correct: name`, or `not yet:` with the first case that fails and how.
     """
     for case in cases:
-        want = checked(name, reference(*case), limit=math.inf)
-        shown = ", ".join(_shape(argument) for argument in case)
+        want, call = checked(name, reference(*case), limit=math.inf), f"{name}({', '.join(map(_shape, case))})"
         try:
             got = function(*case)
         except Exception as error:
-            return _judge(name, f"{name}({shown}) raises {type(error).__name__}: {error}")
-        if got is None or got is ...:
-            return _judge(name, f"{name} returns nothing yet")
-        try:
-            got = checked(f"{name}({shown})", got, want.shape, limit=math.inf)
-        except (TypeError, ValueError) as error:
-            return _judge(name, str(error))
-        if np.abs(got - want).max(initial=0) > tolerance:
-            return _judge(name, f"{name}({shown}) is off by {np.abs(got - want).max():.3g}")
+            return _judge(name, f"{call} raises {type(error).__name__}: {error}")
+        fault = _difference(call, got, want, tolerance)
+        if fault:
+            return _judge(name, fault)
     _judge(name, "")
 
 

@@ -268,12 +268,13 @@ def test_verdict_with_another_id_or_word_is_refused(claim, word):
 
 @pytest.mark.parametrize("got, printed", [
     (12, "correct: offset"), (12 + 1e-9, "correct: offset"), (torch.tensor(12), "correct: offset"), (np.float32(12), "correct: offset"),
-    (11, "not yet: offset is 11, and that is too small"), (12.001, "not yet: offset is 12.001, and that is too large"),
-    (26, "not yet: offset is 26: that is 2 + 3 · 8"), (None, "not yet: offset should be one number, it is NoneType None"),
-    (..., "not yet: offset should be one number, it is ellipsis Ellipsis"),
-    ("12", "not yet: offset should be one number, it is str '12'"), ([12], "not yet: offset should be one number, it is list [12]"),
-    (NAN, "not yet: offset should be one number, it is float nan"), (INF, "not yet: offset should be one number, it is float inf"),
-    (12j, "not yet: offset should be one number, it is complex 12j")])
+    (11, "not yet: offset is 11, too small"), (12.001, "not yet: offset is 12.001, too large"),
+    (26, "not yet: offset is 26: that is 2 + 3 · 8"), (None, "not yet: offset is not filled in"),
+    (..., "not yet: offset is not filled in"),
+    ("12", "not yet: offset must be a real number, got str '12'"), ([12], "not yet: offset has shape (1,), expected ()"),
+    (NAN, "not yet: offset with shape () holds NaN or infinity, expected finite numbers"),
+    (INF, "not yet: offset with shape () holds NaN or infinity, expected finite numbers"),
+    (12j, "not yet: offset must be a real number, got complex 12j")])
 def test_check_number(capsys, got, printed):
     fh.check_number("offset", got, 12, hints={26: "that is 2 + 3 · 8"})
     assert capsys.readouterr().out == printed + "\n"
@@ -283,7 +284,7 @@ def test_check_number(capsys, got, printed):
     ([5, 2, 0], "correct: z"), (torch.tensor([5.0, 2.0, 1e-9]), "correct: z"),
     ([5, 2], "not yet: z has shape (2,), expected (3,)"), ([[5, 2, 0]], "not yet: z has shape (1, 3), expected (3,)"),
     (5, "not yet: z has shape (), expected (3,)"),
-    (None, "not yet: z must be an array of real numbers, got NoneType None"),
+    (None, "not yet: z is not filled in"),
     ("520", "not yet: z must be an array of real numbers, got str '520'"),
     ([5, 2, NAN], "not yet: z with shape (3,) holds NaN or infinity, expected finite numbers")])
 def test_check_array(capsys, got, printed):
@@ -301,14 +302,14 @@ def test_check_array_names_what_differs_and_not_the_answer(capsys):
 @pytest.mark.parametrize("function, printed", [
     (lambda z: z.clip(0), "correct: relu"),
     (lambda z: torch.relu(torch.as_tensor(z)), "correct: relu"),
-    (lambda z: z, "not yet: relu((2,) array) is off by 1"),
-    (lambda z: None, "not yet: relu returns nothing yet"), (lambda z: ..., "not yet: relu returns nothing yet"),
+    (lambda z: z, "not yet: 1 of 2 entries of relu((2,) array) differ; entry [0] is −1, too small"),
+    (lambda z: None, "not yet: relu((2,) array) is not filled in"), (lambda z: ..., "not yet: relu((2,) array) is not filled in"),
     (lambda z: z[:1], "not yet: relu((2,) array) has shape (1,), expected (2,)"),
     (lambda z: "z", "not yet: relu((2,) array) must be an array of real numbers, got str 'z'"),
     (lambda z: z * NAN, "not yet: relu((2,) array) with shape (2,) holds NaN or infinity, expected finite numbers"),
     (lambda: 0, "not yet: relu((2,) array) raises TypeError"),
     (lambda z: 1 / 0, "not yet: relu((2,) array) raises ZeroDivisionError: division by zero"),
-    (lambda z: z.clip(0) if z.ndim == 1 else z, "not yet: relu((2, 2) array) is off by 3")])
+    (lambda z: z.clip(0) if z.ndim == 1 else z, "not yet: 1 of 4 entries of relu((2, 2) array) differ; entry [0, 0] is −3, too small")])
 def test_check_function(capsys, function, printed):
     cases = (np.array([-1.0, 2.0]),), (np.array([[-3.0, 1.0], [0.0, 4.0]]),)
     fh.check_function("relu", function, lambda z: np.maximum(z, 0), *cases)
@@ -317,7 +318,7 @@ def test_check_function(capsys, function, printed):
 
 def test_check_function_shows_plain_arguments(capsys):
     fh.check_function("area", lambda a, b: a + b, lambda a, b: a * b, (2, 2), (2, 3))
-    assert capsys.readouterr().out == "not yet: area(2, 3) is off by 1\n"
+    assert capsys.readouterr().out == "not yet: area(2, 3) is 5, too small\n"
 
 
 # ---------------------------------------------------------------- controls
@@ -340,11 +341,11 @@ def test_many_options_become_a_menu(options, kind):
     assert type(picker).__name__ == kind and picker.value == 1 and list(picker.options) == [(str(n), n) for n in options]
 
 
-def test_a_logarithmic_slider_has_its_middle_at_the_geometric_mean_and_keeps_to_its_steps():
+def test_a_logarithmic_slider_has_its_middle_at_the_geometric_mean_and_keeps_to_doublings():
     explorer = fh.explore(Root(n=16), n=fh.number(4, 64, 4, log=True))
     entry = explorer.entries["n"]
     assert (entry.slider.min, entry.slider.max, entry.slider.value) == (2, 6, 16)
-    for dragged, n in [(2 ** 5, 32), (34.4, 36), (64, 64), (4, 4)]:
+    for dragged, n in [(2 ** 5, 32), (34.4, 32), (64, 64), (4, 4)]:
         entry.slider.value = dragged
         assert explorer.picture.values["n"] == n and entry.box.value == str(n) and entry.slider.value == pytest.approx(n)
     entry.box.value = "17"
