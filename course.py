@@ -64,7 +64,7 @@ def set_up(files, folder=".venv"):
     check_python()
     venv = ROOT / folder
     python, record = venv_python(venv), venv / "set-up.json"
-    done = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    done = recorded(record)
     wanted = {name: fingerprint(name) for name in files}
     if python.exists() and wanted.items() <= done.items():
         return python
@@ -83,6 +83,17 @@ def set_up(files, folder=".venv"):
     done.update(wanted)
     record.write_text(json.dumps(done, indent=1), encoding="utf-8")
     return python
+
+
+def recorded(path):
+    """What set-up.json says; a file that cannot be read, half written perhaps, says "unfinished"."""
+    try:
+        done = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        done = None
+    return done if isinstance(done, dict) else {"unfinished": True}
 
 
 def runs_pip(python):
@@ -240,12 +251,12 @@ def parser():
     sub.add_argument("--colab", action="store_true", help="with Colab's package versions, in .venv-colab")
     sub = command("run", notebooks, "execute every notebook without a browser and write nothing")
     sub.add_argument("names", nargs="*", help="notebooks, by the beginning of their names (default: all)")
-    sub.add_argument("--jobs", default="2", help="notebooks at a time (default 2; 1 for clean timings)")
+    sub.add_argument("--jobs", default="2", choices=["1", "2", "3", "4"], help="notebooks at a time (default 2; 1 for clean timings)")
     sub = command("refresh", notebooks, "execute notebooks and store their outputs")
     sub.add_argument("names", nargs="*", help="notebooks, by the beginning of their names (default: all)")
     sub.add_argument("--edited", action="store_true", help="also those whose source has uncommitted changes")
-    sub.add_argument("--jobs", default="2", help="notebooks at a time (default 2)")
-    command("figures", figures, "rebuild the PNG files in figures/; further arguments go to python -m figures")
+    sub.add_argument("--jobs", default="2", choices=["1", "2", "3", "4"], help="notebooks at a time (default 2)")
+    command("figures", figures, "rebuild the PNG files in figures/; names of pictures, or all")
     sub = command("stamp", stamp, "write the repository's OWNER/REPO into badges and first cells")
     sub.add_argument("--check", action="store_true", help="write nothing; fail where they disagree")
     return top

@@ -5,6 +5,7 @@ once a notebook has built them, and the checks. Notebooks import it as `fh`. Not
 downloaded or configured when it is imported.
 """
 import base64
+import copy
 import html
 import io
 import math
@@ -12,7 +13,7 @@ import re
 from collections import namedtuple
 
 import ipywidgets as widgets
-import matplotlib
+import matplotlib.style
 import numpy as np
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -42,8 +43,14 @@ CUT = "#D9D9D9"                                # cut by the activation: hatched
 SOFT = "#B3B3B3"                               # hairlines and what stands back
 
 HATCH = "////"
-STYLE = {"font.family": FONT, "hatch.linewidth": 0.8, "hatch.color": WEIGHT, "path.simplify": False,
+# Over matplotlib's defaults, whatever the reader's own style is. Without hinting a still picture's text
+# is as wide as the explorer's outlines.
+STYLE = {"font.family": FONT, "text.hinting": "none", "hatch.linewidth": 0.8, "hatch.color": WEIGHT, "path.simplify": False,
          "axes.linewidth": 0.9, "mathtext.fontset": "dejavusans", "svg.fonttype": "path"}
+
+
+def _own_style():
+    return matplotlib.style.context(["default", STYLE])
 
 
 def tint(colour, amount):
@@ -55,7 +62,7 @@ def tint(colour, amount):
 def num(value, digits=2):
     """A number as the pictures write it: true minus, no trailing zeros, never minus zero."""
     try:
-        value = float(np.asarray(value).reshape(()))
+        value = float(value.detach() if torch.is_tensor(value) else np.asarray(value).reshape(()))
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise TypeError(f"value must be one real number, got {_short(value)}") from None
     if not math.isfinite(value):
@@ -67,7 +74,7 @@ def num(value, digits=2):
 
 def vec(values, digits=2):
     """A vector as the pictures write it: `[1, −2]`; a single number loses its brackets."""
-    numbers = [num(v, digits) for v in np.ravel(values)]
+    numbers = [num(v, digits) for v in checked("values", values, limit=math.inf).ravel()]
     return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
 
 
@@ -84,7 +91,7 @@ def checked(name, value, shape=None, limit=1e6):
     """
     try:
         if torch.is_tensor(value):
-            value = value.detach().cpu().numpy()
+            value = (value.double() if value.is_floating_point() else value).detach().cpu().numpy()
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
             raise TypeError
@@ -160,6 +167,8 @@ class _FFN(torch.nn.Module):
             raise TypeError(f"x must be a tensor of floating-point numbers, got {_short(x)}")
         if x.ndim == 0 or x.shape[-1] != self.d_model:
             raise ValueError(f"x has shape {tuple(x.shape)}, expected (..., {self.d_model}): the last axis is d_model")
+        if x.dtype != self.contract.weight.dtype:
+            raise TypeError(f"x holds {x.dtype}, the weights {self.contract.weight.dtype}: convert one of them, as in x.float()")
         return x
 
     def extra_repr(self):
@@ -219,7 +228,7 @@ class Picture:
 
     def __init__(self, *args, **values):
         width, height = self.size
-        with matplotlib.rc_context(STYLE):
+        with _own_style():
             inches = (width + 0.01) / 100, (height + 0.01) / 100      # so that rounding down never loses a pixel
             self.figure = Figure(inches, dpi=100, facecolor=ZERO)
             FigureCanvasAgg(self.figure)
@@ -265,7 +274,7 @@ class Picture:
     def png(self, scale=2):
         """The picture as PNG bytes in 256 colours, `scale` image pixels to one CSS pixel."""
         raw, image = io.BytesIO(), io.BytesIO()
-        with matplotlib.rc_context(STYLE):
+        with _own_style():
             self.figure.savefig(raw, dpi=100 * scale, format="rgba")
         size = int(self.size[0] * scale), int(self.size[1] * scale)
         pixels = Image.frombytes("RGBA", size, raw.getvalue()).convert("RGB")
@@ -274,7 +283,7 @@ class Picture:
 
     def still_svg(self):
         """What stays, as SVG text, with the outlines of the glyphs used so far; sent once."""
-        with matplotlib.rc_context(STYLE):
+        with _own_style():
             return self._svg.still(self.figure, self.moving)
 
     def moving_svg(self):
@@ -426,9 +435,10 @@ def number(low, high, step=0.5, log=False):
 
 def choice(*options):
     """Control that picks one of `options`, buttons up to six and a menu from seven on; an option is a value or a pair (label, value)."""
-    if not options:
-        raise ValueError("choice needs at least one option")
-    return Choice(tuple(option if isinstance(option, tuple) else (str(option), option) for option in options))
+    pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
+    if not pairs or any(len(pair) != 2 for pair in pairs) or len({str(pair[0]) for pair in pairs}) < len(pairs):
+        raise ValueError(f"choice needs options, or pairs (label, value), with different labels; got {_short(options)}")
+    return Choice(pairs)
 
 
 def switch():
@@ -472,7 +482,7 @@ class _Entry:
             raise ValueError(f"{self.label}: “{shown}” is not a number") from None
         if not low <= value <= high:      # NaN and infinities end here too
             raise ValueError(f"{self.label}: “{shown}” is not between {num(low)} and {num(high)}")
-        return value
+        return round(value, 4)            # what the box can show
 
     def set(self, value):
         """Show a value. The slider goes to its nearest step, or the page would send that step back as a wish."""
@@ -521,7 +531,8 @@ class _Pick:
 
     def set(self, value):
         self.quiet = True
-        self.picker.value = value
+        known = isinstance(self.picker, widgets.Checkbox) or value in [option for _, option in self.picker.options]
+        self.picker.value = value if known else None
         self.quiet = False
 
     def _picked(self, change):
@@ -545,14 +556,15 @@ class Explorer(widgets.VBox):
         self.start = dict(picture.values)
         self.entries, rows = {}, []
         for name, spec in controls.items():
-            if name not in self.start:
-                raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
+            self._fits(name, spec)
             one = len(spec.options) > 6 if isinstance(spec, Choice) else isinstance(spec, Number) and np.ndim(self.start[name]) == 0
             new = self._controls(name, spec)
             if one and rows and rows[-1][0]:       # single numbers and menus that follow each other share a line
                 rows[-1][1].extend(new[0])
             else:
                 rows += [(one, row) for row in new]
+        for values in presets.values():
+            picture.check(**{**self.start, **values})
         buttons = [self._button("Reset", {})] + [self._button(*preset) for preset in presets.items()]
         self.message, self.words = widgets.HTML(), widgets.HTML()
         self.message.layout.min_height = "32px"
@@ -567,6 +579,18 @@ class Explorer(widgets.VBox):
         for widget, name in [(self, "explorer"), (self.message, "message"), (stage, "stage"), (self.live, "live")]:
             widget.add_class(f"ffn-{name}")
         self._draw()
+
+    def _fits(self, name, spec):
+        """An author's slip is said when the explorer is made, not when a reader meets it."""
+        if name not in self.start:
+            raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
+        value = self.start[name]
+        if not isinstance(spec, (Number, Choice, Switch)):
+            raise TypeError(f"{name} needs number(...), choice(...) or switch(), got {_short(spec)}")
+        if isinstance(spec, Number) and not (spec.low <= checked(name, value, limit=math.inf)).all() & np.all(np.asarray(value) <= spec.high):
+            raise ValueError(f"{name} starts at {_short(value)}, outside {spec.low} to {spec.high}")
+        if isinstance(spec, Choice) and value not in [option for _, option in spec.options]:
+            raise ValueError(f"{name} starts at {_short(value)}, which is none of its options")
 
     def _controls(self, name, spec):
         """Rows of controls for one value: a matrix has as many as it has rows, anything else one."""
@@ -604,19 +628,22 @@ class Explorer(widgets.VBox):
     def _try(self, values):
         try:
             self.picture.set(**values())
-        except (ValueError, TypeError) as error:
-            return self._say(f"{error}. The last good picture stays.")
         except Exception as error:
+            self._sync(_Pick)                     # a box keeps what was typed, a button must not stay lit
+            if isinstance(error, (ValueError, TypeError)):
+                return self._say(f"{error}. The last good picture stays.")
             if self.strict:
                 raise
             return self._say(f"Our mistake, not yours: {type(error).__name__}: {error}. The last good picture stays.")
         self._say("")
-        for label, entry in self.entries.items():
-            if isinstance(entry, _Pick):
-                entry.set(self.picture.values[label])
-            else:
-                entry.set(np.asarray(self.picture.values[entry.name])[entry.index])
+        self._sync((_Entry, _Pick))
         self._draw()
+
+    def _sync(self, kinds):
+        for entry in self.entries.values():
+            if isinstance(entry, kinds):
+                entry.set(np.asarray(self.picture.values[entry.name])[entry.index] if isinstance(entry, _Entry)
+                          else self.picture.values[entry.label])
 
     def _say(self, text):
         self.message.value = f'<div role="alert"><b>{html.escape(text)}</b></div>' if text else ""
@@ -643,9 +670,12 @@ def verdict(claim, word, holds, text):
     claim  id in notebooks/data/claims.csv        word   true, corrected, nuanced or unverifiable
     holds  the comparison that settles it         text   the result in words and computed numbers
     """
-    if not re.fullmatch(r"C\d{3}[a-k]?", claim) or word not in _WORDS:
-        raise ValueError(f"verdict needs an id such as C003 and one of {', '.join(sorted(_WORDS))}, got {claim!r}, {word!r}")
-    if not bool(holds):
+    if not re.fullmatch(r"C[0-9]{3}[a-k]?", claim) or word not in _WORDS or not text or "\n" in text:
+        raise ValueError(f"verdict needs an id such as C003, one of {', '.join(sorted(_WORDS))} and one line of text, "
+                         f"got {claim!r}, {word!r}, {_short(text)}")
+    if np.shape(holds) or np.asarray(holds).dtype != bool:
+        raise TypeError(f"{claim}: holds must be one comparison, true or false, got {_short(holds)}")
+    if not holds:
         raise AssertionError(f"{claim}: the numbers do not support '{word}': {text}")
     print(f"{claim} {word}: {text}")
 
@@ -690,7 +720,9 @@ def check_function(name, function, reference, *cases, tolerance=1e-6):
 
     Prints `correct: name`, or `not yet:` with the first case that fails and how.
     """
-    for case in cases:
+    if not cases:
+        raise ValueError(f"{name}: no case to check")
+    for case in copy.deepcopy(cases):             # a function that writes into its arguments harms nobody else's
         want, call = checked(name, reference(*case), limit=math.inf), f"{name}({', '.join(map(_shape, case))})"
         try:
             got = function(*case)

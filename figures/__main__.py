@@ -1,6 +1,7 @@
-"""`python -m figures` rebuilds the published PNG of every picture from its file's `default()`."""
+"""`python -m figures [names]` rebuilds published PNGs, all unless named, each from its file's `default()`."""
 import importlib
 import pathlib
+import sys
 
 HERE = pathlib.Path(__file__).parent
 
@@ -11,7 +12,10 @@ def names():
 
 
 if __name__ == "__main__":
-    for name in names():
+    unknown = set(sys.argv[1:]) - set(names())
+    if unknown:
+        sys.exit(f"no picture {', '.join(sorted(unknown))}; there are {', '.join(names())}")
+    for name in sys.argv[1:] or names():
         picture = importlib.import_module(f"figures.{name}").default()
         (HERE / f"{name}.png").write_bytes(picture.png())
         print(f"figures/{name}.png")

@@ -29,6 +29,8 @@ class HandWorked(fh.Picture):
         W2 = fh.checked("W2", W2, (3, "1 or 2"), limit=9)
         if W2.shape[1] not in (1, 2):
             raise ValueError(f"W2 has shape {W2.shape}, expected (3, 1) or (3, 2)")
+        if hasattr(self, "y") and W2.shape != self.values["W2"].shape:
+            raise ValueError(f"W2 has shape {W2.shape}, expected {self.values['W2'].shape} as this picture was made for")
         return dict(x=fh.checked("x", x, (2,), limit=9), W1=fh.checked("W1", W1, (2, 3), limit=9),
                     b1=fh.checked("b1", b1, (3,), limit=9), W2=W2,
                     b2=fh.checked("b2", b2, (W2.shape[1],), limit=9), activation=activation)

@@ -272,3 +272,11 @@ def test_normal_form():
     assert book.cells[0].outputs == [
         {**stream, "text": "ab\n"},
         {"output_type": "execute_result", "metadata": {}, "execution_count": 1, "data": {"text/html": "<img>"}}]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", '{"half'])
+def test_a_record_that_cannot_be_read_means_unfinished(tmp_path, text):
+    record = tmp_path / "set-up.json"
+    assert course.recorded(record) == {}
+    record.write_text(text)
+    assert course.recorded(record) == {"unfinished": True}

@@ -250,11 +250,23 @@ def test_verdict_prints_one_line(capsys, claim, word):
     assert capsys.readouterr().out == f"{claim} {word}: 8x + 12\n"
 
 
-@pytest.mark.parametrize("holds", [False, 0, np.bool_(False), torch.tensor(False), None, []])
+@pytest.mark.parametrize("holds", [False, np.bool_(False), torch.tensor(False)])
 def test_verdict_without_support_raises_and_prints_nothing(capsys, holds):
     with pytest.raises(AssertionError, match="C003: the numbers do not support 'true'"):
         fh.verdict("C003", "true", holds, "x")
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("holds", [1, NAN, None, [], (False,), "False", lambda: False, torch.tensor([True, False])])
+def test_verdict_wants_a_comparison(holds):
+    with pytest.raises(TypeError, match="C003: holds must be one comparison"):
+        fh.verdict("C003", "true", holds, "x")
+
+
+@pytest.mark.parametrize("text", ["", "two\nlines"])
+def test_verdict_wants_one_line(text):
+    with pytest.raises(ValueError, match="one line of text"):
+        fh.verdict("C003", "true", True, text)
 
 
 @pytest.mark.parametrize("claim, word", [("C3", "true"), ("003", "true"), ("C0031", "true"), ("C003z", "true"),
@@ -331,7 +343,7 @@ def test_number_wants_low_below_high(low, high, step):
 
 def test_choice_labels_its_options():
     assert fh.choice("relu", 3, ("none", "identity")).options == (("relu", "relu"), ("3", 3), ("none", "identity"))
-    with pytest.raises(ValueError, match="at least one option"):
+    with pytest.raises(ValueError, match="choice needs options"):
         fh.choice()
 
 
@@ -349,9 +361,63 @@ def test_a_logarithmic_slider_has_its_middle_at_the_geometric_mean_and_keeps_to_
         entry.slider.value = dragged
         assert explorer.picture.values["n"] == n and entry.box.value == str(n) and entry.slider.value == pytest.approx(n)
     entry.box.value = "17"
-    assert explorer.picture.values["n"] == 17 and entry.slider.value == pytest.approx(17)
+    assert explorer.picture.values["n"] == 17 and entry.slider.value == 16
     with pytest.raises(ValueError, match="low > 0"):
         fh.number(0, 1, log=True)
+
+
+@pytest.mark.parametrize("options", [("a", "a"), (("x", 1), ("x", 2)), ((0, 1, 2),)])
+def test_choice_refuses_labels_that_cannot_be_told_apart(options):
+    with pytest.raises(ValueError, match="different labels"):
+        fh.choice(*options)
+
+
+@pytest.mark.parametrize("control, error, words", [
+    (fh.number, TypeError, "needs number"), (None, TypeError, "needs number"), ((0, 1), TypeError, "needs number"),
+    (fh.number(2, 3), ValueError, "outside 2 to 3"), (fh.choice(5, 6), ValueError, "none of its options")])
+def test_explore_says_an_authors_slip_at_once(control, error, words):
+    with pytest.raises(error, match=words):
+        fh.explore(Root(n=1), n=control)
+
+
+def test_explore_checks_its_presets_at_once():
+    with pytest.raises((TypeError, ValueError)):
+        fh.explore(Root(n=1), {"bad": {"m": 1}}, n=fh.number(0, 9))
+
+
+def test_a_preset_beside_the_options_leaves_no_button_lit_and_the_control_alive():
+    explorer = fh.explore(Root(n=1), {"nine": {"n": 9}}, n=fh.choice(1, 4))
+    explorer.apply({"n": 9})
+    assert explorer.entries["n"].picker.value is None and explorer.picture.values["n"] == 9
+    explorer.entries["n"].picker.value = 4
+    assert explorer.picture.values["n"] == 4
+
+
+def test_a_typed_number_between_two_steps_stays():
+    explorer = fh.explore(Root(n=1), n=fh.number(0, 9, 0.5))
+    explorer.entries["n"].box.value = "2.3"
+    assert explorer.picture.values["n"] == 2.3 and explorer.entries["n"].box.value == "2.3"
+    assert explorer.entries["n"].slider.value == 2.5        # the nearest step, so that the page sends none back
+
+
+def test_a_slider_never_leaves_its_range():
+    explorer = fh.explore(Root(n=1), n=fh.number(0, 5, 3))
+    explorer.entries["n"].slider.value = 5
+    assert explorer.picture.values["n"] == 5
+
+
+@pytest.mark.parametrize("style", [{"savefig.bbox": "tight"}, {"text.usetex": True}, {"axes.grid": True, "lines.linestyle": ":"},
+                                   {"font.style": "italic", "savefig.transparent": True}, {"figure.constrained_layout.use": True}])
+def test_a_picture_does_not_depend_on_the_readers_style(style):
+    plain = Root(n=1).png(1)
+    with fh.matplotlib.rc_context(style):
+        assert Root(n=1).png(1) == plain
+
+
+def test_check_function_keeps_the_cases_as_they_are():
+    case = torch.zeros(2)
+    fh.check_function("f", lambda x: x.add_(1), lambda x: x + 1, (case,))
+    assert case.tolist() == [0, 0]
 
 
 def test_explore_names_the_values_that_exist():

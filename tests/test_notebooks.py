@@ -416,6 +416,20 @@ def _(notebook):
 
 
 @rule
+def verdicts_compare(notebook):
+    """What settles a claim is a comparison; a bare constant settles nothing."""
+    calls = [node for cell in code_cells(notebook) for node in ast.walk(ast.parse(cell["source"]))
+             if isinstance(node, ast.Call) and ast.unparse(node.func) == "fh.verdict"]
+    return [f"{ast.unparse(call.args[0])} is settled by {ast.unparse(call.args[2])}" for call in calls
+            if not any(isinstance(node, (ast.Compare, ast.Call, ast.Name)) for node in ast.walk(call.args[2]))]
+
+
+@fault("verdicts_compare")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = 'fh.verdict("C003", "true", True, "x")'
+
+
+@rule
 def has_the_right_size(notebook):
     fewest, most = (10 if notebook["name"].startswith("00") else 20), 40
     count, size = len(notebook["cells"]), len(json.dumps(notebook, ensure_ascii=False).encode())
@@ -607,3 +621,22 @@ def test_the_import_rule_bites(name, source):
 def test_the_import_rule_lets_good_files_pass():
     assert not layer_faults("figures/a.py", '"""No pyplot."""\nimport math\nimport ffn_helpers as fh\nimport torch')
     assert not layer_faults("figures/__main__.py", "from figures import a")
+
+
+# ---------------------------------------------------------------- the tables of notebooks
+
+def minutes(text):
+    """{notebook's number: minutes} of a table whose rows link to notebooks."""
+    return dict(re.findall(r"^\| \[(\d\d)[^|]*\|[^|]*\| (\d+) \|", text, re.M))
+
+
+@pytest.mark.parametrize("place", ["README.md", "notebooks/00_start_here.ipynb"])
+def test_tables_list_every_notebook_with_its_minutes(place):
+    text = (ROOT / place).read_text(encoding="utf-8")
+    if place.endswith(".ipynb"):
+        text = "\n".join(cell["source"] for cell in read(text, place)["cells"])
+    heads = {path.name[:2]: read(path.read_text(encoding="utf-8"), path.name)["cells"][0]["source"] for path in NOTEBOOKS}
+    own = {number: re.search(r"About (\d+) minutes", head).group(1) for number, head in heads.items()}
+    if not place.startswith("README"):
+        own.pop("00")
+    assert minutes(text) == own
