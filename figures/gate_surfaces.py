@@ -33,7 +33,7 @@ class GateSurfaces(fh.Picture):
             for sign, colour, dashes in [(1, fh.POSITIVE, "-"), (-1, fh.NEGATIVE, (0, (4, 2)))]:
                 for level, amount in zip(LEVELS, AMOUNTS):
                     self.patch(_beyond(z, sign * g, level), fh.tint(colour, amount), fh.tint(fh.INK, 0.75), 0.8, axes=axes, linestyle=dashes, zorder=0.6)
-            axes.plot([-REACH, REACH, np.nan, 0, 0], [0, 0, np.nan, -REACH, REACH], color=fh.SOFT, linewidth=1, zorder=0.7)
+            axes.axhline(0, color=fh.SOFT, linewidth=1, zorder=0.7), axes.axvline(0, color=fh.SOFT, linewidth=1, zorder=0.7)
             for at_z in (2.35, max(z[g.argmin()], -2.35)):        # a sign in each tinted corner, on the left where the gate is lowest
                 for at_value in (2.6, -2.6):
                     h = float(fh.activate(np.array(at_z), gate)) * at_value

@@ -67,7 +67,7 @@ class GatedFFN(fh.Picture):
         self._area()
         self._budget()
         self.text(20, 666, "Up is positive, down negative; h and y have scales of their own. Hatched: removed by the "
-                           "gate's function. Random weights.", colour=fh.WEIGHT)
+                           "gate’s function. Random weights.", colour=fh.WEIGHT)
 
         patch = lambda *args, **more: self.moves(self.patch(fh.EMPTY, *args, **more))
         self.weights, self.last = patch(fh.WEIGHT), patch(fh.WEIGHT, fh.INK, 3)
@@ -92,7 +92,7 @@ class GatedFFN(fh.Picture):
         x, y, side = AREA["x"], AREA["y"], AREA["width"]
         axes = self.axis(**AREA, xlim=(-1.05 * REACH, 1.05 * REACH), ylim=(-1.05 * REACH, 1.05 * REACH))
         axes.set_xticks([-2, 0, 2], ["−2", "0", "2"]), axes.set_yticks([-2, 0, 2], ["−2", "0", "2"])
-        axes.plot([-REACH, REACH, np.nan, 0, 0], [0, 0, np.nan, -REACH, REACH], color=fh.SOFT, linewidth=1)
+        axes.axhline(0, color=fh.SOFT, linewidth=1), axes.axvline(0, color=fh.SOFT, linewidth=1)
         self.text(BLOCKS[0], y - 18, "The framed unit: h is an area", 12, "bold")
         self.text(x + side * 0.75, y + side + 16, "gate", 11, ha="center")
         self.text(x - 12, y + side * 0.25, "value", 11, ha="right")
@@ -122,7 +122,7 @@ class GatedFFN(fh.Picture):
         for row in ROWS:
             self.line([line, line], [row - 4, row + BLOCK + 4], dashes=(2, 1.5), zorder=4)
         self.text(line, ROWS[2] + BLOCK + 18, "dotted: the usual budget", ha="center")
-        self.text(left, ROWS[2] + BLOCK + 40, "At equal d_ff the third matrix adds 1/2, not 2/3.", colour=fh.WEIGHT)
+        self.text(left, ROWS[2] + BLOCK + 40, "Third matrix at equal d_ff: + 1/2, not + 2/3.", colour=fh.WEIGHT)
 
     def _blocks(self, y, d_ff, names):
         left, width = BLOCKS[0], d_ff * self.per

@@ -82,7 +82,7 @@ class Shazeer(fh.Picture):
         self.patch(fh.circle(26, 558, 5.5), fh.INK), self.text(38, 558, "with a gate")
         self.patch(fh.arrow_path((PANELS[0] + 50, 536), (PANELS[0], 536), 9, 2), fh.INK)
         self.text(PANELS[0] + 58, 536, "better: log-perplexity on held-out text, in nats; both panels to one scale")
-        self.text(PANELS[0], 558, "Shazeer 2020, Table 1. Equal parameters and compute: d_ff 3,072 without a gate, 2,048 with one.", colour=fh.WEIGHT)
+        self.text(PANELS[0], 558, "Shazeer 2020, Table 1. Equal budgets: d_ff 3,072 without a gate, 2,048 with one.", colour=fh.WEIGHT)
 
         self.borrowed = self.moves(self.patch(fh.EMPTY, "none", fh.INK, 2, linestyle=(0, (1.2, 1.2)), zorder=2))
         self.drops = self.moves(self.patch(fh.EMPTY, "none", fh.WEIGHT, 1, linestyle=(0, (5, 3)), zorder=1.2))
@@ -143,7 +143,7 @@ class Shazeer(fh.Picture):
         clear, kinds = abs(gap) >= 2 * chance, {self._gated(first), self._gated(second)}
         gated = [table[name][2] for name in VARIANTS if self._gated(name)]
         plain = [table[name][2] for name in VARIANTS if not self._gated(name)]
-        what = "Among gates" if kinds == {True} else "Among activations without a gate"
+        what = "Among gates" if kinds == {True} else "Without a gate"
         if first == second:
             self.title = "Pick two variants to compare them"
             self.sentence = f"{first}: {table[first][0]:.3f} after 65,536 steps, {table[first][2]:.3f} after 524,288."
