@@ -98,8 +98,8 @@ class GatedFFN(fh.Picture):
         self.text(x - 12, y + side * 0.25, "value", 11, ha="right")
         for row, words in enumerate(["filled:", "gate × value", "dashed:", "z × value"]):
             self.text(x + side + 10, y + side - 82 + 19 * row, words, colour=fh.WEIGHT)
-        self.plus = self.moves(self.patch(fh.EMPTY, fh.tint(fh.POSITIVE, 0.75), fh.INK, 1.6, axes=axes))
-        self.minus = self.moves(self.patch(fh.EMPTY, fh.tint(fh.NEGATIVE, 0.75), fh.INK, 1.6, axes=axes))
+        self.plus = self.moves(self.patch(fh.EMPTY, fh.tint(fh.POSITIVE, 0.75), fh.INK, 0.8, axes=axes))
+        self.minus = self.moves(self.patch(fh.EMPTY, fh.tint(fh.NEGATIVE, 0.75), fh.INK, 0.8, axes=axes))
         self.plain = self.moves(self.patch(fh.EMPTY, "none", fh.INK, 1.2, axes=axes, linestyle=(0, (4, 3)), zorder=3))
         self.product = self.moves(self.text(x + side + 10, y + 10, "", 11, "bold"))
 
@@ -119,8 +119,8 @@ class GatedFFN(fh.Picture):
         self.third = self.moves(self.patch(fh.EMPTY, fh.WEIGHT, fh.INK, 2.4))
         self.block_names = [self.moves(self.text(0, ROWS[2] + BLOCK / 2, name, 10.5, "bold", fh.ZERO, "center", zorder=3))
                             for name in ("W", "V", "W2")]
-        for row in ROWS:
-            self.line([line, line], [row - 4, row + BLOCK + 4], dashes=(2, 1.5), zorder=4)
+        dotted = [self.line([line, line], [row - 4, row + BLOCK + 4], dashes=(2, 1.5), zorder=4) for row in ROWS]
+        self.moves(dotted[2])                                 # it stands still, but over blocks that move
         self.text(line, ROWS[2] + BLOCK + 18, "dotted: the usual budget", ha="center")
         self.text(left, ROWS[2] + BLOCK + 40, "Third matrix at equal d_ff: + 1/2, not + 2/3.", colour=fh.WEIGHT)
 

@@ -74,10 +74,11 @@ class Shazeer(fh.Picture):
         self.patch(fh.joined(bars), fh.INK, zorder=2)
         names = [(name, panel) for name in VARIANTS for panel in (0, 1)]
         half = lambda name: 56 if self._gated(name) else 24
-        self.patch(fh.joined([fh.rectangles(self._at(*at)[0] - half(at[0]), self._at(*at)[1] - 26, 2 * half(at[0]), 15)
-                              for at in names]), fh.ZERO, zorder=1.5)      # so that no dashed line runs through a number
+        # These two stand still, but over what moves: no dashed line runs through a number or a ring.
+        self.moves(self.patch(fh.joined([fh.rectangles(self._at(*at)[0] - half(at[0]), self._at(*at)[1] - 26, 2 * half(at[0]), 15)
+                                         for at in names]), fh.ZERO, zorder=1.5))
         self.patch(fh.joined([fh.circle(*self._at(*at), 5.5) for at in names if self._gated(at[0])]), fh.INK, zorder=3)
-        self.patch(fh.joined([fh.circle(*self._at(*at), 5) for at in names if not self._gated(at[0])]), fh.ZERO, fh.INK, 2, zorder=3)
+        self.moves(self.patch(fh.joined([fh.circle(*self._at(*at), 5) for at in names if not self._gated(at[0])]), fh.ZERO, fh.INK, 2, zorder=3))
         self.patch(fh.circle(26, 536, 5), fh.ZERO, fh.INK, 2), self.text(38, 536, "no gate")
         self.patch(fh.circle(26, 558, 5.5), fh.INK), self.text(38, 558, "with a gate")
         self.patch(fh.arrow_path((PANELS[0] + 50, 536), (PANELS[0], 536), 9, 2), fh.INK)

@@ -195,6 +195,13 @@ def test_spread_at_the_long_runs_is_drawn_only_when_borrowed():
     assert len(picture.borrowed.get_path().vertices) == 8 * 6 and "of the short runs" in picture.known.get_text()
 
 
+def test_dashed_lines_pass_under_the_numbers_in_the_moving_layer_too():
+    picture = shazeer.default()
+    order = [artist.get_facecolor() for artist in picture.moving[picture.moving.index(picture.drops) + 1:] if not hasattr(artist, "get_text")]
+    assert sum(tuple(colour) == (1, 1, 1, 1) for colour in order) == 2          # the plates of the numbers, the rings
+    assert all(picture.moving.index(label) > picture.moving.index(picture.drops) for label in picture.labels.values())
+
+
 # ---------------------------------------------------------------- all three
 
 def states(figure, seed, count):
