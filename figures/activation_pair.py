@@ -62,8 +62,8 @@ class ActivationPair(fh.Picture):
         for box, words in [(SHARE, "1  Share of z that is kept"), (OUTPUT, "2  Output: z × share"),
                            (SLOPE, "3  Slope"), (GAP, "4  Gap")]:
             self.text(box["x"] - 4, box["y"] - 40, words, 12, "bold")
-        self.patch(fh.arrow_path((492, TOP + 120), (540, TOP + 120), 11, 2.2), fh.INK)
-        self.text(514, TOP + 104, "× z", 12, "bold", ha="center")
+        self.patch(fh.arrow_path((502, TOP + 120), (540, TOP + 120), 11, 2.2), fh.INK)
+        self.text(520, TOP + 104, "× z", 12, "bold", ha="center")
         for x in (LEFT, RIGHT):
             self.text(x + WIDE / 2, 617, "z, before the activation", 11, ha="center")
         self.text(20, 642, "Dark: kept. Hatched: removed. ◇ marks an extreme.", colour=fh.WEIGHT)

@@ -8,8 +8,8 @@ from matplotlib.path import Path
 import ffn_helpers as fh
 
 ROW, FIRST, NAME = 66, 152, 20                       # height of a row, top of the first, left edge of the names
-STATED = {"cost": (100, 92), "power": (276, 116), "stability": (572, 92), "use": (672, 184)}      # left, width
-COUNTED, DOTS, FOUND, EDGE = 206, (420, 538), 876, 980
+STATED = {"cost": (100, 92), "power": (276, 116), "stability": (568, 92), "use": (666, 190)}      # left, width
+COUNTED, DOTS, FOUND, EDGE = 206, (420, 536), 872, 980
 COLUMNS = "cost", "power", "stability", "use"
 
 
@@ -98,12 +98,12 @@ class ActivationTable(fh.Picture):
         """Numbers beside entries, lines through wrong words, brackets over two rows."""
         for k, (column, rows, wrong, _) in enumerate(self.values["corrections"]):
             left, width = STATED[column]
-            right, middle = left + width - 6, [FIRST + ROW * (names.index(name) + 0.5) for name in rows]
+            right, middle = left + width - 5, [FIRST + ROW * (names.index(name) + 0.5) for name in rows]
             for name in rows:
                 for line in self.lines[column, name]:
                     if line.get_text() == wrong:
                         wide = line.get_window_extent(self.figure.canvas.get_renderer()).width
-                        self.line([left + 4, left + 12 + wide], [line.get_position()[1]] * 2, fh.INK, 1.6)
+                        self.line([left + 7, left + 10 + wide], [line.get_position()[1]] * 2, fh.INK, 1.6)
             if len(rows) > 1:
                 self.patch(Path([(right - 8, middle[0] - 22), (right, middle[0] - 22), (right, middle[-1] + 22),
                                  (right - 8, middle[-1] + 22)]), edge=fh.INK, width=1.8, zorder=2)
@@ -119,7 +119,8 @@ class ActivationTable(fh.Picture):
         row, names = v["row"], list(v["stated"])
         about = [row == "all" or row in rows for _, rows, _, _ in v["corrections"]]
         for note, shown in zip(self.notes, about):
-            note.set_color(fh.INK if shown else fh.SOFT)
+            note.set_color(fh.INK if shown else fh.WEIGHT)
+            note.set_fontweight("bold" if shown and row != "all" else "normal")
         top = FIRST + ROW * names.index(row) if row != "all" else 0
         self.picked.set_path(fh.EMPTY if row == "all" else fh.rectangles([NAME - 13, EDGE + 6], top + 4, 7, ROW - 8))
         count = len(v["corrections"])

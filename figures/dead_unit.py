@@ -66,7 +66,7 @@ class DeadUnit(fh.Picture):
         taught = [int(np.count_nonzero(slope)) for slope in slopes]
         for bars, slope, lessons, largest, count in zip(self.slopes, slopes, self.lessons, self.largest, taught):
             bars.set(slope)
-            lessons.set_text(f"{count} of {len(z)} slopes are not 0")
+            lessons.set_text(f"not 0: {count} of {len(z)}")
             largest.set_text(f"largest slope {_small(np.abs(slope).max())}")
         on = int((z > 0).sum())
         self.on.set_text(f"on for {on} of {len(z)}")

@@ -168,7 +168,7 @@ def test_slopes_are_counted_as_autograd_finds_them():
         z = torch.tensor(picture.values["z"] + bias, requires_grad=True)
         slopes = [torch.autograd.grad(function(z).sum(), z)[0] for function in (F.relu, F.gelu, F.silu)]
         for slope, lessons, largest, bars in zip(slopes, picture.lessons, picture.largest, picture.slopes):
-            assert lessons.get_text() == f"{int((slope != 0).sum())} of 48 slopes are not 0"
+            assert lessons.get_text() == f"not 0: {int((slope != 0).sum())} of 48"
             biggest = slope.abs().max().item()
             assert (largest.get_text().endswith("exactly 0") if biggest == 0 else
                     "below 0.001" in largest.get_text() if biggest < 0.001 else says(largest.get_text(), biggest))
