@@ -209,10 +209,12 @@ class Picture:
         build()        draws what stays, and creates what moves, each through `self.moves(artist)`
         update()       computes from `self.values` and sets the moving artists, `self.title`,
                        `self.sentence` (the result in words and numbers) and `self.alt` (40 words)
+    and, if setting one value may set others too, `linked`, the names that belong together.
     Everything is placed in pixels from the top left on `self.page`; data axes come from `self.axis`.
     """
     size = 900, 600
     title = sentence = alt = ""
+    linked = ()
 
     def __init__(self, *args, **values):
         width, height = self.size
@@ -402,22 +404,27 @@ def show(picture):
     return _Shown(picture)
 
 
-Number = namedtuple("Number", "low high step")
+Number = namedtuple("Number", "low high step log", defaults=[False])
 Choice = namedtuple("Choice", "options")
 Switch = namedtuple("Switch", "")
 
 
-def number(low, high, step=0.5):
-    """Control for a number, or for every entry of an array: a box to type in and a slider to drag."""
+def number(low, high, step=0.5, log=False):
+    """Control for a number, or for every entry of an array: a box to type in and a slider to drag.
+
+    With `log` the slider goes in doublings of low; the box takes any number in between.
+    """
     for name, value in [("low", low), ("high", high), ("step", step)]:
         checked(name, value, ())
     if not (low < high and step > 0):
         raise ValueError(f"number needs low < high and step > 0, got {low}, {high}, {step}")
-    return Number(low, high, step)
+    if log and low <= 0:
+        raise ValueError(f"a logarithmic number needs low > 0, got {low}")
+    return Number(low, high, step, bool(log))
 
 
 def choice(*options):
-    """Control that picks one of `options`; an option is a value or a pair (label, value)."""
+    """Control that picks one of `options`, buttons up to six and a menu from seven on; an option is a value or a pair (label, value)."""
     if not options:
         raise ValueError("choice needs at least one option")
     return Choice(tuple(option if isinstance(option, tuple) else (str(option), option) for option in options))
@@ -445,16 +452,17 @@ class _Entry:
         self.label, self.spec, self.changed, self.quiet = label, spec, changed, False
         self.box = widgets.Text(self.written(value), description=label, continuous_update=False,
                                 layout=widgets.Layout(width="136px"), style={"description_width": "64px"})
-        self.slider = widgets.FloatSlider(
-            value, min=spec.low, max=spec.high, step=spec.step, readout=False,
-            layout=widgets.Layout(width="150px"))
+        kind, ends = widgets.FloatSlider, dict(min=spec.low, max=spec.high, step=spec.step)
+        if spec.log:
+            kind, ends = widgets.FloatLogSlider, dict(base=2, min=math.log2(spec.low), max=math.log2(spec.high), step=1)
+        self.slider = kind(value, readout=False, layout=widgets.Layout(width="150px"), **ends)
         self.widget = widgets.HBox([self.box, self.slider])
         self.box.observe(self._typed, "value")
         self.slider.observe(self._dragged, "value")
 
     def parse(self, text):
         """The number that the text says. Raises ValueError with a sentence for the reader."""
-        low, high, _ = self.spec
+        low, high = self.spec[:2]
         shown = text if len(text) <= 24 else text[:21] + "..."
         try:
             value = float(text.replace("−", "-"))
@@ -492,6 +500,8 @@ class _Pick:
         self.label, self.changed, self.quiet = label, changed, False
         if isinstance(spec, Switch):
             self.picker = widgets.Checkbox(value, description=label, indent=False)
+        elif len(spec.options) > 6:
+            self.picker = widgets.Dropdown(options=spec.options, value=value, description=label, style={"description_width": "64px"})
         else:
             self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=label,
                                                 style={"description_width": "64px", "button_width": "auto"},

@@ -334,6 +334,25 @@ def test_choice_labels_its_options():
         fh.choice()
 
 
+@pytest.mark.parametrize("options, kind", [(range(6), "ToggleButtons"), (range(7), "Dropdown")])
+def test_many_options_become_a_menu(options, kind):
+    picker = fh.explore(Root(n=1), n=fh.choice(*options)).entries["n"].picker
+    assert type(picker).__name__ == kind and picker.value == 1 and list(picker.options) == [(str(n), n) for n in options]
+
+
+def test_a_logarithmic_slider_has_its_middle_at_the_geometric_mean_and_keeps_to_its_steps():
+    explorer = fh.explore(Root(n=16), n=fh.number(4, 64, 4, log=True))
+    entry = explorer.entries["n"]
+    assert (entry.slider.min, entry.slider.max, entry.slider.value) == (2, 6, 16)
+    for dragged, n in [(2 ** 5, 32), (34.4, 36), (64, 64), (4, 4)]:
+        entry.slider.value = dragged
+        assert explorer.picture.values["n"] == n and entry.box.value == str(n) and entry.slider.value == pytest.approx(n)
+    entry.box.value = "17"
+    assert explorer.picture.values["n"] == 17 and entry.slider.value == pytest.approx(17)
+    with pytest.raises(ValueError, match="low > 0"):
+        fh.number(0, 1, log=True)
+
+
 def test_explore_names_the_values_that_exist():
     with pytest.raises(ValueError, match="no value 'm' to control; the picture has n"):
         fh.explore(Root(n=1), m=fh.number(0, 1))
