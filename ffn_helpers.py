@@ -501,7 +501,8 @@ class _Pick:
         if isinstance(spec, Switch):
             self.picker = widgets.Checkbox(value, description=label, indent=False)
         elif len(spec.options) > 6:
-            self.picker = widgets.Dropdown(options=spec.options, value=value, description=label, style={"description_width": "64px"})
+            self.picker = widgets.Dropdown(options=spec.options, value=value, description=label, style={"description_width": "64px"},
+                                           layout=widgets.Layout(width="286px"))
         else:
             self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=label,
                                                 style={"description_width": "64px", "button_width": "auto"},
@@ -534,9 +535,9 @@ class Explorer(widgets.VBox):
         for name, spec in controls.items():
             if name not in self.start:
                 raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
-            one = isinstance(spec, Number) and np.ndim(self.start[name]) == 0
+            one = len(spec.options) > 6 if isinstance(spec, Choice) else isinstance(spec, Number) and np.ndim(self.start[name]) == 0
             new = self._controls(name, spec)
-            if one and rows and rows[-1][0]:       # single numbers that follow each other share a line
+            if one and rows and rows[-1][0]:       # single numbers and menus that follow each other share a line
                 rows[-1][1].extend(new[0])
             else:
                 rows += [(one, row) for row in new]
