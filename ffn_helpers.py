@@ -415,7 +415,7 @@ def number(low, high, step=0.5, log=False):
     With `log` the slider goes in doublings of low; the box takes any number in between.
     """
     for name, value in [("low", low), ("high", high), ("step", step)]:
-        checked(name, value, ())
+        checked(name, value, (), limit=1e12)
     if not (low < high and step > 0):
         raise ValueError(f"number needs low < high and step > 0, got {low}, {high}, {step}")
     if log and low <= 0:
