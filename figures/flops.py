@@ -300,10 +300,11 @@ def _whole(number):
 
 def _big(number):
     """Exact below a million, then four digits and a letter."""
-    if number < 999_950:
+    if number < 1e6:
         return f"{number:,.0f}"
-    power = 3 * ((len(f"{number:.0f}") - 1) // 3)
-    return f"{float(f'{number:.4g}') / 10 ** power:.4g} {' kMGTPE'[power // 3]}"
+    rounded = float(f"{number:.4g}")
+    power = (len(f"{rounded:.0f}") - 1) // 3
+    return f"{rounded / 1000 ** power:.4g} {' kMGTPE'[power]}"
 
 
 def _percent(share, digits=0):
