@@ -472,6 +472,12 @@ class _Entry:
             raise ValueError(f"{self.label}: “{shown}” is not between {num(low)} and {num(high)}")
         return value
 
+    def _echo(self, old, new):
+        """Has the page only moved the slider from between two steps to one of the two, and no hand?"""
+        low, _, step, log = self.spec
+        old, new = ((math.log2(value / low) if log else (value - low) / step) for value in (old, new))
+        return abs(old - round(old)) > 1e-6 and abs(new - old) < 0.51
+
     def set(self, value):
         self.quiet = True
         self.box.value = self.written(value)
@@ -488,7 +494,7 @@ class _Entry:
             self.changed(self, lambda: self.parse(change["new"]))
 
     def _dragged(self, change):
-        if not self.quiet:
+        if not self.quiet and not self._echo(change["old"], change["new"]):
             steps = round((change["new"] - self.spec.low) / self.spec.step)
             self.changed(self, lambda: round(self.spec.low + steps * self.spec.step, 10))
 

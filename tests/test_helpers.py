@@ -353,6 +353,18 @@ def test_a_logarithmic_slider_has_its_middle_at_the_geometric_mean_and_keeps_to_
         fh.number(0, 1, log=True)
 
 
+@pytest.mark.parametrize("spec, typed, snapped, dragged", [
+    (fh.number(0, 10, 0.5), 1.3, 1.5, 2), (fh.number(0, 10, 0.5), 1.2, 1, 0.5), (fh.number(1, 64, 1, log=True), 17, 16, 32)])
+def test_a_number_between_two_steps_survives_the_page_that_moves_its_slider_to_one(spec, typed, snapped, dragged):
+    explorer = fh.explore(Root(n=4), n=spec)
+    entry = explorer.entries["n"]
+    entry.box.value = str(typed)
+    entry.slider.value = snapped                    # what the page sends back
+    assert explorer.picture.values["n"] == typed and entry.box.value == str(typed)
+    entry.slider.value = dragged
+    assert explorer.picture.values["n"] == dragged and entry.box.value == str(dragged)
+
+
 def test_explore_names_the_values_that_exist():
     with pytest.raises(ValueError, match="no value 'm' to control; the picture has n"):
         fh.explore(Root(n=1), m=fh.number(0, 1))
