@@ -134,6 +134,10 @@ class Driven:
                 target.focus()
                 target.press("Space")
                 self.settled()
+        for menu in self.explorer.locator("select").all():
+            for option in (0, menu.locator("option").count() - 1):
+                menu.select_option(index=option)
+                self.settled()
         self.reset()
 
     def boxes(self):
