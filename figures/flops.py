@@ -85,7 +85,8 @@ class Flops(fh.Picture):
         for share in (0, 50, 100):
             self.text(X0 - 12, _y(share / 100), f"{share} %", weight="bold" if share == 50 else "normal", ha="right")
             self.line([X0 - 6, X0], [_y(share / 100)] * 2, width=1)
-        self.cased([X0, X1], [_y(0.5)] * 2, 1.2)
+        for line in self.cased([X0, X1], [_y(0.5)] * 2, 1.2):
+            self.moves(line)                       # over the areas, which move
         for octave in range(OCTAVES[0], OCTAVES[1] + 1, 2):
             x = _x(2 ** octave)
             self.line([x, x], [BOTTOM, BOTTOM + 5], width=1)
