@@ -425,7 +425,7 @@ def number(low, high, step=0.5, log=False):
     With `log` the slider goes in doublings of low; the box takes any number in between.
     """
     for name, value in [("low", low), ("high", high), ("step", step)]:
-        checked(name, value, ())
+        checked(name, value, (), limit=1e12)
     if not (low < high and step > 0):
         raise ValueError(f"number needs low < high and step > 0, got {low}, {high}, {step}")
     if log and low <= 0:
@@ -467,7 +467,7 @@ class _Entry:
         kind, ends = widgets.FloatSlider, dict(min=spec.low, max=spec.high, step=spec.step)
         if spec.log:
             kind, ends = widgets.FloatLogSlider, dict(base=2, min=math.log2(spec.low), max=math.log2(spec.high), step=1)
-        self.slider = kind(value, readout=False, layout=widgets.Layout(width="130px"), **ends)
+        self.slider = kind(self.nearest(value), readout=False, layout=widgets.Layout(width="130px"), **ends)
         self.widget = widgets.HBox([self.box, self.slider])
         self.box.observe(self._typed, "value")
         self.slider.observe(self._dragged, "value")
@@ -495,7 +495,7 @@ class _Entry:
     def nearest(self, value):
         low, high, step, log = self.spec
         if log:
-            return low * 2.0 ** round(math.log2(value / low))
+            return min(low * 2.0 ** round(math.log2(value / low)), float(high))
         return min(round(low + round((value - low) / step) * step, 10), float(high))
 
     @staticmethod

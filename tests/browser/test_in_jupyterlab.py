@@ -143,6 +143,11 @@ class Driven:
             for wanted in (not control.is_checked(), control.is_checked()):
                 control.press("Space")
                 self.settled(lambda kernel: wanted in kernel["picks"].values())
+        for menu in self.explorer.locator("select").all():
+            for option in (menu.locator("option").count() - 1, 0):
+                menu.select_option(index=option)
+                wanted_label = menu.locator("option").nth(option).inner_text()
+                self.settled(lambda kernel: wanted_label in kernel["picks"].values() or self.message.inner_text().strip())
         self.reset()
 
     def boxes(self):
