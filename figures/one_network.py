@@ -104,8 +104,8 @@ class OneNetwork(fh.Picture):
             self.patch(fh.rectangles(x + np.tile(step, 3), GRID_Y + np.repeat(step, 3), CELL, CELL), "none", fh.SOFT, 1)
             self.text(x + 3 * CELL + 18, GRID_Y + 40, name, 12, "bold")
         self.counts = [[self.moves(self.text(x + 3 * CELL + 18, GRID_Y + y, "", 11)) for y in (64, 86)] for x in GRIDS]
-        self.text(20, 640, "Δ is what the nudge changes. Bars: up positive, down negative. Full: the number that a bar "
-                           "from its line to the edge of its lane stands for.", colour=fh.WEIGHT)
+        self.text(20, 640, "Δ is what the nudge changes. Bars: up positive, down negative. Full: what a bar to the edge "
+                           "of its lane stands for.", colour=fh.WEIGHT)
 
     # ---- what moves
     def update(self):
