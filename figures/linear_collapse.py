@@ -19,8 +19,8 @@ DEFAULT = dict(zip(("a1", "b1", "a2"), DOCUMENT), relu=1, x=-5, point=[1, -1], s
 
 LIMITS, REACH, SIDE = (2, 4, 4), 5, 2                      # of the steps; x is in -5 to 5, the square in -2 to 2
 ROWS = 94, 350                                             # where the two rows begin
-BOXES, BOX, SPACE = (112, 202, 292, 382), 64, 26           # left edges: step, step, ReLU, step
-FOLD, ANSWER = (112, 446), 474                             # the dotted box; where y stands
+BOXES, BOX = (112, 202, 292, 382), 64                      # left edges: step, step, ReLU, step
+FOLD, ENTRY, ANSWER = (112, 446), 92, 474                  # the dotted box; where arrows begin; where y stands
 LINE = dict(x=586, width=128, down=26, height=172)
 VIEW, INPUT = (750, 24, 232, 174), (940, -16, 42)          # the sheet's box and the square it comes from
 AT, ALONG = np.linspace(-SIDE, SIDE, 7), np.linspace(-SIDE, SIDE, 41)
@@ -61,7 +61,7 @@ class LinearCollapse(fh.Picture):
     def build(self):
         self.line([20, 980], [ROWS[1] - 24] * 2, fh.SOFT, 1)
         self.rows = [_Row(self, top, number) for number, top in enumerate(ROWS)]
-        self.text(20, 596, "Grey: the steps. Dots: the one affine step whose largest gap is smallest; bars: that gap. "
+        self.text(20, 596, "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. "
                            "Pink: a crease. ● unit on at the point, ○ off.", colour=fh.WEIGHT)
 
     # ---- what moves
@@ -100,11 +100,11 @@ class _Row:
         boxes = [box for i, box in enumerate(BOXES) if i != 2]
         picture.patch(fh.rectangles(boxes, top + 42, BOX, 50), fh.WEIGHT)
         stops = BOXES if number else boxes
-        starts = [BOXES[0] - SPACE, *(x + BOX for x in stops)]
+        starts = [ENTRY, *(x + BOX for x in stops)]
         ends = [*stops, ANSWER - 6]
         picture.patch(fh.joined([fh.arrow_path((a + 2, top + 67), (b - 2, top + 67)) for a, b in zip(starts, ends)]
                                 + [fh.arrow_path((a + 2, top + 152), (b - 2, top + 152))
-                                   for a, b in ((BOXES[0] - SPACE, FOLD[0]), (FOLD[1], ANSWER - 6))]), fh.INK)
+                                   for a, b in ((ENTRY, FOLD[0]), (FOLD[1], ANSWER - 6))]), fh.INK)
         picture.patch(fh.rectangles(FOLD[0], top + 130, FOLD[1] - FOLD[0], 44), edge=fh.INK, width=2.6, **DOTS)
         self.steps = [picture.moves(picture.text(x + BOX / 2, top + 67, "", 10.5, "bold", fh.ZERO, "center")) for x in boxes]
         self.between = [say((a + b) / 2, 26) for a, b in zip(starts[1:-1], ends[1:-1])]
