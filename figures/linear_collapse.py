@@ -19,10 +19,10 @@ DEFAULT = dict(zip(("a1", "b1", "a2"), DOCUMENT), relu=1, x=-5, point=[1, -1], s
 
 LIMITS, REACH, SIDE = (2, 4, 4), 5, 2                      # of the steps; x is in -5 to 5, the square in -2 to 2
 ROWS = 94, 350                                             # where the two rows begin
-BOXES, BOX, SPACE = (120, 212, 304, 396), 64, 28           # left edges: step, step, ReLU, step
-FOLD, ANSWER = (120, 460), 490                             # the dotted box; where y stands
-LINE = dict(x=584, width=132, down=26, height=172)
-VIEW, INPUT = (750, 24, 232, 174), (938, -12, 44)          # the sheet's box and the square it comes from
+BOXES, BOX = (112, 202, 292, 382), 64                      # left edges: step, step, ReLU, step
+FOLD, ENTRY, ANSWER = (112, 446), 92, 474                  # the dotted box; where arrows begin; where y stands
+LINE = dict(x=586, width=128, down=26, height=172)
+VIEW, INPUT = (750, 24, 232, 174), (940, -16, 42)          # the sheet's box and the square it comes from
 AT, ALONG = np.linspace(-SIDE, SIDE, 7), np.linspace(-SIDE, SIDE, 41)
 GRID = np.stack(np.meshgrid(AT, ALONG, indexing="ij"), 2)  # 7 lines of 41 points, then 7 across them
 GRID = np.concatenate([GRID, GRID[:, :, ::-1]])
@@ -35,7 +35,7 @@ class LinearCollapse(fh.Picture):
 
     a1, b1, a2  the three steps, within 2, 4 and 4         relu   0 (identity) to 1: negatives are times 1 - relu
     x           the number on the line, within 5           point  (2,) the point on the sheet, within 2
-    sheet       three pairs (W, b), 2 numbers in and out   slip   the slope that the document writes
+    sheet       three pairs (W, b), 2 numbers in and out   slip   the slope that the documents write
     """
     size = 1000, 616
 
@@ -61,8 +61,8 @@ class LinearCollapse(fh.Picture):
     def build(self):
         self.line([20, 980], [ROWS[1] - 24] * 2, fh.SOFT, 1)
         self.rows = [_Row(self, top, number) for number, top in enumerate(ROWS)]
-        self.text(20, 596, "Grey: the steps. Dots: the one affine step whose largest gap is smallest; bars: that gap. "
-                           "Pink: a crease. ● on, ○ off.", colour=fh.WEIGHT)
+        self.text(20, 596, "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. "
+                           "Pink: a crease. ● unit on at the point, ○ off.", colour=fh.WEIGHT)
 
     # ---- what moves
     def update(self):
@@ -95,16 +95,16 @@ class _Row:
         say = lambda x, y, size=11, weight="normal", ha="center", text="": picture.moves(
             picture.text(x, top + y, text, size, weight, ha=ha))
         self.head = say(20, 0, 12, "bold", "left")
-        self.on_line, self.on_sheet = say(LINE["x"] - 44, 0, 11, "bold", "left"), say(VIEW[0], 0, 11, "bold", "left")
+        self.on_line, self.on_sheet = say(LINE["x"] - 44, 0, 11, "bold", "left"), say(VIEW[0] - 4, 0, 11, "bold", "left")
         # the steps
         boxes = [box for i, box in enumerate(BOXES) if i != 2]
         picture.patch(fh.rectangles(boxes, top + 42, BOX, 50), fh.WEIGHT)
         stops = BOXES if number else boxes
-        starts = [BOXES[0] - SPACE, *(x + BOX for x in stops)]
+        starts = [ENTRY, *(x + BOX for x in stops)]
         ends = [*stops, ANSWER - 6]
         picture.patch(fh.joined([fh.arrow_path((a + 2, top + 67), (b - 2, top + 67)) for a, b in zip(starts, ends)]
                                 + [fh.arrow_path((a + 2, top + 152), (b - 2, top + 152))
-                                   for a, b in ((BOXES[0] - SPACE, FOLD[0]), (FOLD[1], ANSWER - 6))]), fh.INK)
+                                   for a, b in ((ENTRY, FOLD[0]), (FOLD[1], ANSWER - 6))]), fh.INK)
         picture.patch(fh.rectangles(FOLD[0], top + 130, FOLD[1] - FOLD[0], 44), edge=fh.INK, width=2.6, **DOTS)
         self.steps = [picture.moves(picture.text(x + BOX / 2, top + 67, "", 10.5, "bold", fh.ZERO, "center")) for x in boxes]
         self.between = [say((a + b) / 2, 26) for a, b in zip(starts[1:-1], ends[1:-1])]
@@ -167,7 +167,7 @@ class _Row:
             second = "" if bend is None or gap == 0 else f"y bends at x = {num(bend)}"
         else:
             first = f"slope {_times(a1, a2)} = {num(m)}" + (
-                f"; the document’s {num(v['slip'])} would give {num(v['slip'] * x + c)}" if steps == DOCUMENT else "")
+                f"; the documents’ {num(v['slip'])} would give {num(v['slip'] * x + c)}" if steps == DOCUMENT else "")
             second = f"offset {_times(b1, a2)} = {num(c)}"
         for note, text in zip(self.notes, (first, second)):
             note.set_text(text)
@@ -203,7 +203,7 @@ class _Row:
         self.points.set_path(fh.joined([fh.circle(*place(out), 5), fh.circle(*small(point), 4)]))
         self.caption.set_text("a square grid, 3 affine maps" if self.number == 0 else
                               "no unit is off: nothing is cut" if slope == 1 else
-                              "units at the point:  " + "   ".join("".join("○●"[int(unit)] for unit in layer) for layer in on))
+                              ", ".join(f"layer {i} " + "".join("○●"[int(unit)] for unit in layer) for i, layer in enumerate(on, 1)))
 
 
 # ---- the line

@@ -15,7 +15,7 @@ X, ATT, DX, H, DY, Y = 124, (202, 284), 297, 440, 776, 870          # left edges
 SLABS = (388, 432), (704, 748)                        # W1 with b1, W2 with b2
 FRAME = 372, 88, 764, 402                             # the FFN: left, top, right, bottom
 BAR, PITCH = 7, 8                                     # a bar and the step from one to the next
-GRIDS, GRID_Y, CELL = (336, 690), 468, 42             # left edges of the two grids, top, cell
+GRIDS, GRID_Y, CELL = (336, 690), 492, 42             # left edges of the two grids, top, cell
 ORDINAL = "first", "second", "third"
 WEIGHTS = "W1", "b1", "W2", "b2", "Wq", "Wk", "Wv", "Wo"
 
@@ -28,7 +28,7 @@ class OneNetwork(fh.Picture):
     place is nudged, `nudge` (-1 to 1) how far, `attention_first` whether x + attention(x) comes
     before the FFN.
     """
-    size = 1000, 634
+    size = 1000, 658
 
     def check(self, x, W1, b1, W2, b2, Wq, Wk, Wv, Wo, direction, names=("the", "cat", "sat"),
               order=(0, 1, 2), place=2, nudge=1.0, attention_first=False):
@@ -85,13 +85,14 @@ class OneNetwork(fh.Picture):
         self.weak, self.strong = patch(fh.SOFT), patch(fh.INK)
         self.box_off, self.box_on = patch("none", fh.SOFT, 1.2, linestyle="--"), patch("none", fh.WEIGHT, 2.2)
         self.box_name = self.moves(self.text(sum(ATT) / 2, 116, "", 11, ha="center"))
+        self.across = patch(fh.INK)
+        self.direction = self.moves(self.text(sum(ATT) / 2, 428, "", 11, ha="center"))
+        self.key = self.moves(self.text(sum(ATT) / 2, 447, "", colour=fh.WEIGHT, ha="center"))
         self.same, self.same_name = patch("none", fh.INK, 1.2), self.moves(self.text(984, 0, "", rotation=90, ha="center"))
         self.squares, self.picked, self.in_force = patch(fh.INK), patch("none", fh.INK, 1.2), patch("none", fh.INK, 3.4)
 
     def _notes(self):
         """The words and empty grids under the lanes."""
-        self.text(sum(ATT) / 2, 428, "attention: across rows", 11, ha="center")
-        self.patch(fh.joined([fh.arrow_path((sum(ATT) / 2, 397), (sum(ATT) / 2, y), 7) for y in (382, 412)]), fh.INK)
         middle = (FRAME[0] + FRAME[2]) / 2
         self.text(middle, 428, "FFN: along its own row, feature to feature", 11, ha="center")
         self.patch(fh.joined([fh.arrow_path((middle, 413), (x, 413), 7) for x in (middle - 20, middle + 20)]), fh.INK)
@@ -103,8 +104,8 @@ class OneNetwork(fh.Picture):
             self.patch(fh.rectangles(x + np.tile(step, 3), GRID_Y + np.repeat(step, 3), CELL, CELL), "none", fh.SOFT, 1)
             self.text(x + 3 * CELL + 18, GRID_Y + 40, name, 12, "bold")
         self.counts = [[self.moves(self.text(x + 3 * CELL + 18, GRID_Y + y, "", 11)) for y in (64, 86)] for x in GRIDS]
-        self.text(20, 616, "Δ is what the nudge changes. Bars: up positive, down negative, each column on its own scale; "
-                           "± is half a lane.", colour=fh.WEIGHT)
+        self.text(20, 640, "Δ is what the nudge changes. Bars: up positive, down negative. Full: what a bar to the edge "
+                           "of its lane stands for.", colour=fh.WEIGHT)
 
     # ---- what moves
     def update(self):
@@ -118,7 +119,7 @@ class OneNetwork(fh.Picture):
         reach, widest = self._reach()
         for name, rows in {**change, "x": x + step, "y": after["y"]}.items():
             self.bars[name].set(rows.ravel() * HALF / reach[name])
-            self.scales[name].set_text("± " + fh.num(reach[name], 1))
+            self.scales[name].set_text("full: " + fh.num(reach[name], 1))
         moved = {name: np.abs(rows).max(axis=1) for name, rows in change.items()}
         for name, texts in self.zeros.items():
             for row, text in enumerate(texts):
@@ -159,6 +160,9 @@ class OneNetwork(fh.Picture):
         self.box_off.set_path(fh.EMPTY if on else box)
         self.box_on.set_path(box if on else fh.EMPTY)
         self.box_name.set_text("attention" if on else "no attention")
+        self.across.set_path(fh.joined([fh.arrow_path((sum(ATT) / 2, 397), (sum(ATT) / 2, y), 7) for y in (382, 412)]) if on else fh.EMPTY)
+        self.direction.set_text("attention: across rows" if on else "off: each row goes straight on")
+        self.key.set_text("thickness: weight; black: from the nudged row" if on else "")
 
     def _draw_grids(self, order, at, x, widest):
         squares = []
@@ -200,12 +204,12 @@ class OneNetwork(fh.Picture):
             self.sentence = "Nothing is nudged, so nothing moves: every Δ is exactly 0."
         elif on:
             self.title = f"Attention comes first: one nudge moves {count} of 3 rows"
-            self.sentence = (f"{nudged}{count} of 3 rows of y move, its own by up to {fh.num(moved[at])}, "
-                             f"another by up to {fh.num(others.max())}.")
+            self.sentence = (f"{nudged}{count} of 3 rows of y move, its own by up to {_size(moved[at])}, "
+                             f"another by up to {_size(others.max())}.")
         else:
             self.title = "One network serves every token, and tokens never meet inside it"
             self.sentence = (f"{nudged}{'only its own row moves' if count == 1 else f'{count} rows move'}, by up to "
-                             f"{fh.num(moved[at])}; the other two change by exactly {fh.num(others.max())}.")
+                             f"{_size(moved[at])}; the other two change by exactly {fh.num(others.max())}.")
         if order != (0, 1, 2) and not on and nudge == 0:
             copied = max(names, key=names.count)
             self.sentence += (f" {'Each token' if swapped else f'“{copied}”'} {'keeps the y of its old place' if swapped else f'has one y at {names.count(copied)} places'}: "
@@ -257,7 +261,13 @@ def _scan(v):
 
 
 def _signed(nudge):
-    return f"{nudge:+.2f}".replace("-", "−") if nudge else "0"
+    fine = nudge and abs(nudge) < 0.1 and round(nudge, 2) != nudge          # typed, not dragged
+    return (f"{nudge:+.2g}" if fine else f"{nudge:+.2f}").replace("-", "−") if nudge else "0"
+
+
+def _size(value):
+    """A positive number with two digits that count, however small."""
+    return fh.num(value) if value >= 0.1 or value == 0 else f"{value:.2g}".replace("-", "−")
 
 
 def _groups(y):

@@ -3,12 +3,12 @@ import numpy as np
 
 import ffn_helpers as fh
 
-BOX = 76, 88, 640, 280                                     # left, top, width, height in pixels
+BOX = 76, 110, 640, 270                                     # left, top, width, height in pixels
 
 
 class PatternAngle(fh.Picture):
     """angle (n,) in degrees, 0 to 180; differing (n,) the share of units that differ, 0 to 1; d_ff units each."""
-    size = 920, 430
+    size = 920, 442
 
     def check(self, angle, differing, d_ff):
         angle = fh.checked("angle", angle, ("n",), 180)
@@ -20,6 +20,7 @@ class PatternAngle(fh.Picture):
         axes.set_xticks([0, 45, 90, 135, 180], ["0°", "45°", "90°", "135°", "180°"])
         axes.set_yticks([0, 50, 100], ["0 %", "50 %", "100 %"])
         self.text(BOX[0] + BOX[2] / 2, BOX[1] + BOX[3] + 36, "angle between two inputs", 11, ha="center")
+        self.text(20, BOX[1] - 18, "share of units that are on for one of the two inputs only", 11)
         self.text(BOX[0] + BOX[2] + 14, BOX[1] + 14, "all units differ", 11)
         self.text(BOX[0] + BOX[2] + 14, BOX[1] + BOX[3] / 2, "half of them", 11)
         self.text(BOX[0] + BOX[2] + 14, BOX[1] + BOX[3] - 6, "same pattern", 11)

@@ -170,12 +170,13 @@ def test_texts_at_the_default():
     assert shown(linear_collapse.default()) == sorted([
         "Linear steps fold into one step; with a ReLU in between they cannot",
         "Without a ReLU one step, × 8 + 12, does it all. With it the best one misses by 9.1 on the line, 0.7 on the sheet.",
-        "Grey: the steps. Dots: the one affine step whose largest gap is smallest; bars: that gap. Pink: a crease. ● on, ○ off.",
+        "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. Pink: a crease. "
+        "● unit on at the point, ○ off.",
         "Without a ReLU", "With a ReLU", "ReLU", "=", "≠", "x", "x", "y", "y",
         *["x = −5"] * 4, "y = −28", "y = −28", "y = 0", "y = −9.1", *["× 2", "+ 3", "× 4"] * 2, "−10", "−10", "−7", "−7", "0",
-        "× 8     + 12", "× 5.2     + 16.9", "slope 2 · 4 = 8; the document’s 26 would give −118", "offset 3 · 4 = 12",
+        "× 8     + 12", "× 5.2     + 16.9", "slope 2 · 4 = 8; the documents’ 26 would give −118", "offset 3 · 4 = 12",
         "no single step gets closer than 9.1", "y bends at x = −1.5", "On a line: gap 0", "On a line: gap 9.1",
-        "On a sheet: gap 0", "On a sheet: gap 0.7", "a square grid, 3 affine maps", "units at the point:  ●●○   ●●●",
+        "On a sheet: gap 0", "On a sheet: gap 0.7", "a square grid, 3 affine maps", "layer 1 ●●○, layer 2 ●●●",
         *["−5", "0", "5", "−50", "0", "50"] * 2])
 
 
@@ -216,7 +217,7 @@ def settings(module, rng):
         return dict(a1=rng.randint(-4, 4) / 2, b1=rng.randint(-8, 8) / 2, a2=rng.randint(-8, 8) / 2, relu=rng.randint(0, 20) / 20,
                     x=rng.randint(-10, 10) / 2, point=[rng.randint(-8, 8) / 4, rng.randint(-8, 8) / 4])
     if module is kink_fit:
-        return dict(k=rng.choice([0, 8, 16, 32, 64]))
+        return dict(k=rng.choice([0, 8, 16, 32, 64, 128]))
     if module is regions:
         return dict(point=[rng.randint(-12, 12) / 4, rng.randint(-12, 12) / 4], spread=rng.randint(0, 15) / 10)
     return dict(angle=[30, 60, rng.randint(0, 180)], differing=[rng.random(), 0.3, 0.5])
@@ -251,7 +252,8 @@ def test_no_text_leaves_the_page(module):
     (linear_collapse, dict(x="five"), TypeError, "x must be"), (linear_collapse, dict(point=[1, 2, 3]), ValueError, r"\(3,\), expected \(2,\)"),
     (linear_collapse, dict(sheet=[1]), ValueError, "three pairs"),
     (linear_collapse, dict(sheet=[(np.eye(2), [0, 0])] * 2 + [(np.eye(3), [0, 0, 0])]), ValueError, "W3"),
-    (kink_fit, dict(k=7), ValueError, "expected one of"), (kink_fit, dict(target=[0, 1]), ValueError, "target"),
+    (kink_fit, dict(k=7), ValueError, "expected one of"),
+    (kink_fit, dict(fits={0: ([], np.zeros(6001)), 16: ([-3.0] * 16, np.zeros(6001))}), ValueError, "at an end nothing bends"), (kink_fit, dict(target=[0, 1]), ValueError, "target"),
     (regions, dict(W1=np.zeros((2, 3)), b1=[1, 2, 3]), ValueError, "column of zeros"), (regions, dict(b1=[1]), ValueError, "b1"),
     (regions, dict(point=[9, 0]), ValueError, "point"),
     (pattern_angle, dict(differing=[0.5]), ValueError, "differing"), (pattern_angle, dict(angle=[200]), ValueError, "angle")])
@@ -268,15 +270,37 @@ def test_refused_input_keeps_the_picture(module, bad, error, says):
 def test_errors_of_the_bends():
     picture = kink_fit.default()
     x = picture.values["x"]
-    for k, error in [(8, 0.508), (16, 0.107), (32, 0.0269), (64, 0.0066)]:
-        knots = -3 + 6 / k * np.arange(k)
+    for k, error in [(8, 0.359), (16, 0.0958), (32, 0.0249), (64, 0.00631), (128, 0.0016)]:
+        knots = -3 + 6 / (k + 1) * np.arange(1, k + 1)
         h = np.column_stack([np.ones_like(x), x, *np.clip(x - knots[:, None], 0, None)])
         fitted = h @ np.linalg.solve(h.T @ h, h.T @ np.sin(3 * x))
         assert np.abs(fitted - np.sin(3 * x)).max() == pytest.approx(error, rel=0.01)
         assert numbers(picture.set(k=k).title) == [k, pytest.approx(error, abs=6e-4)]
         assert np.interp(x, *picture.fit.get_data()) == pytest.approx(fitted, abs=2e-3)
-        assert len(picture.knots.get_path().vertices) == 5 * k
+        marks = [len(patch.get_path().vertices) for patch in (picture.knots, picture.strokes)]
+        assert sorted(marks) == [0, 5 * k]
+        slopes = np.diff(picture.fit.get_ydata()) / np.diff(picture.fit.get_xdata())
+        assert len(slopes) == k + 1 and (np.abs(np.diff(slopes)) > 1e-6).all()      # k bends that bend
+        strip = np.interp(x, *picture.misses.get_data()) * error
+        assert strip == pytest.approx(fitted - np.sin(3 * x), abs=0.15 * error)
+        assert np.abs(picture.top.get_ydata()[0]) == 1 and list(picture.worst.get_ydata()) == [0, picture.top.get_ydata()[0]]
+        assert numbers(picture.scale[0].get_text())[0] == pytest.approx(error, abs=6e-4)
+        assert picture.current.get_data()[1][0] == pytest.approx(error, rel=0.01)
     assert "straight line misses" in picture.set(k=0).title
+    assert picture.current.get_data()[0][0] == -1 and picture.current.get_data()[1][0] == pytest.approx(1.168, abs=1e-3)
+
+
+def test_no_words_meet_in_the_states_that_are_tight():
+    picture = linear_collapse.default()
+    for values in (dict(relu=0.5), dict(relu=0.35, a1=-1.5, b1=-3.5, a2=-2.5, x=-4.5), dict(relu=0.55, a1=1.5, a2=-3.5)):
+        picture.set(**values)
+        picture.figure.canvas.draw()
+        right = lambda text: text.get_window_extent().x1
+        for row in picture.rows:
+            assert max(right(row.y_out), right(row.y_one)) < linear_collapse.LINE["x"] - 12
+            assert right(row.on_line) < row.on_sheet.get_window_extent().x0
+            assert right(row.on_sheet) < linear_collapse.INPUT[0] - 2
+            assert right(row.x_in) <= linear_collapse.ENTRY
 
 
 @pytest.mark.parametrize("spread", [0, 0.4, 1, 1.5])

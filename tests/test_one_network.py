@@ -104,11 +104,31 @@ def test_the_default_says_what_it_shows():
     assert shown(picture) == sorted([
         "0", "0", "0", "0", "exactly 0", "exactly 0", "1", "2", "3", "the", "cat", "sat", "nudge +1.00",
         "x", "Δx", "Δh", "Δy", "y", "W1, b1", "W2, b2", "one FFN: same W1, b1, W2, b2", "no attention",
-        "± 3.1", "± 2.1", "± 2.2", "± 1.8", "± 3", "attention: across rows", "FFN: along its own row, feature to feature",
+        "full: 3.1", "full: 2.1", "full: 2.2", "full: 1.8", "full: 3", "off: each row goes straight on", "FFN: along its own row, feature to feature",
         "Which rows of y move?", "across: the token that is nudged", "down: the row of y", "area: how far it moves,",
         "per unit of nudge", "FFN alone", "3 of 9 move;", "0 of 6 across rows", "attention first", "9 of 9 move;", "6 of 6 across rows",
-        "Δ is what the nudge changes. Bars: up positive, down negative, each column on its own scale; ± is half a lane.",
+        "Δ is what the nudge changes. Bars: up positive, down negative. Full: what a bar to the edge of its lane stands for.",
         picture.title, picture.sentence])
+
+
+def test_attention_has_a_key_and_is_off_without_one():
+    picture = one_network.default()
+    words = lambda: {text for text in shown(picture) if "across rows" in text or "thickness" in text} - {"0 of 6 across rows", "6 of 6 across rows"}
+    assert not words() and not len(picture.across.get_path().vertices)
+    picture.set(attention_first=True)
+    assert words() == {"attention: across rows", "thickness: weight; black: from the nudged row"}
+    assert len(picture.across.get_path().vertices)
+
+
+@pytest.mark.parametrize("nudge, said", [(0.05, "+0.05"), (-0.05, "−0.05"), (0.001, "+0.001"), (0.25, "+0.25")])
+@pytest.mark.parametrize("attention_first", [False, True])
+def test_a_small_nudge_is_said_with_two_digits_that_count(nudge, said, attention_first):
+    picture = one_network.default().set(nudge=nudge, attention_first=attention_first)
+    moved = np.abs(heights(picture.bars["Δy"])).reshape(3, 8).max(axis=1) * picture._reach()[0]["Δy"] / one_network.HALF
+    assert f"by {said}:" in picture.sentence
+    found = [float(size) for size in re.findall(r"by up to (\d[\d.]*\d)", picture.sentence)]
+    want = [moved[1]] + [max(moved[0], moved[2])] * attention_first
+    assert found == pytest.approx(want, rel=0.05)
 
 
 def test_swap_and_copy_are_said_and_are_true():
@@ -211,3 +231,18 @@ def test_parameter_growth_multiplies():
     assert list(picture.flat.get_ydata()) == [top + height / 2] * 2      # half of what two private ones hold
     with pytest.raises(ValueError, match="length"):
         picture.set(length=0)
+
+
+@pytest.mark.parametrize("parameters, length, want", [
+    (2_099_712, 512, ["0", "200 million", "400 million", "600 million", "800 million", "1 billion"]),
+    (4_722_432, 3, ["0", "2.5 million", "5 million", "7.5 million", "10 million", "12.5 million"]),
+    (7, 4096, ["0", "5,000", "10,000", "15,000", "20,000", "25,000"]), (1, 2, ["0", "0.5", "1", "1.5", "2"])])
+def test_parameter_growth_has_round_ticks_at_their_height(parameters, length, want):
+    picture = parameter_growth.default().set(parameters=parameters, length=length)
+    levels = [level for level in picture.levels if level.get_text()]
+    assert [level.get_text() for level in levels] == want
+    plot, unit = parameter_growth.PLOT, {"million": 1e6, "billion": 1e9}
+    for level in levels:
+        number, _, word = level.get_text().replace(",", "").partition(" ")
+        share = float(number) * unit.get(word, 1) / (parameters * length)
+        assert level.get_position()[1] == pytest.approx(plot["y"] + plot["height"] * (1 - share))
