@@ -144,9 +144,9 @@ class Driven:
                 control.press("Space")
                 self.settled(lambda kernel: wanted in kernel["picks"].values())
         for menu in self.explorer.locator("select").all():
-            for option in (menu.locator("option").count() - 1, 0):
-                menu.select_option(index=option)
-                wanted_label = menu.locator("option").nth(option).inner_text()
+            for key, option in [("End", -1), ("Home", 0)]:
+                menu.press(key)
+                wanted_label = menu.locator("option").all_inner_texts()[option]
                 self.settled(lambda kernel: wanted_label in kernel["picks"].values() or self.message.inner_text().strip())
         self.reset()
 
