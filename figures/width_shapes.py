@@ -55,7 +55,7 @@ class WidthShapes(fh.Picture):
             text.set_text(words)
         costs = [(4 + 2 * ratio) * width ** 2 for width in (d, ff)]
         self.rule.set_text(f"Weights of one layer: attention 4 × width², plus an FFN {fh.num(ratio)} times as wide, 2 × {fh.num(ratio)} × width²")
-        self.meaning.set_text(f"d = d_model = {d:,}. The stream is the row of numbers that a token carries from layer to layer; its width is the outer box.")
+        self.meaning.set_text(f"d = d_model = {d:,}. The stream is the row of numbers that a token carries from layer to layer: the outer boxes.")
         for i, (cost, width, text) in enumerate(zip(costs, (d, ff), self.costs)):
             self.names[i].set_text(f"stream of {width:,}")
             text.set(x=BAR_X + BAR_WIDTH * cost / max(costs) + 8, text=f"{fh.num(cost / d / d)} d²")
