@@ -13,9 +13,10 @@ NAMES = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "identity": "no activat
 SHIFT, CLOSE = 1.0, 16                              # reach of the bias shift, units in the close-up
 LEFT, SLOT, LENS, LENS_WIDTH = 122, 630, 796, 184   # the widest layer fills SLOT pixels; the close-up
 MIDDLE = LEFT + SLOT / 2
-Y_X, Y_W1, Y_Z, Y_H, Y_W2, Y_Y = 104, 128, 182, 366, 510, 588
-Y_COLUMN, Y_ROW = 134, 576                           # the close-up's strips: a column of W1, a row of W2
-STRIP, BAND, WEIGHTS = 19, 140, 50                  # half height of a strip, heights of bands and trapezoids
+Y_X, Y_W1, Y_Z, Y_H, Y_W2, Y_Y = 120, 144, 210, 394, 538, 624
+Y_COLUMN, Y_ROW = 160, 606                          # the close-up's strips: a column of W1, a row of W2
+NOTES = LEFT + SLOT - 188                            # words beside the trapezoids
+STRIP, BAND, WEIGHTS = 19, 140, 62                  # half height of a strip, heights of bands and trapezoids
 COLUMNS, STEP = 96, 3                              # columns of a strip, pixels between points of a curve
 
 
@@ -24,7 +25,7 @@ class ExpandCutContract(fh.Picture):
 
     unit   the hidden unit to follow, 0 to d_ff - 1      shift  added to every bias of b1, within ±1
     """
-    size = 1000, 668
+    size = 1000, 704
 
     def check(self, x, W1, b1, W2, b2, d_ff=2048, unit=11, activation="relu", shift=0.0):
         if activation not in NAMES:
@@ -32,10 +33,10 @@ class ExpandCutContract(fh.Picture):
         known = getattr(self, "values", {})
 
         def clean(name, value, *shape):
-            """25 MB of weights are not read again while they stay the same object and still fit."""
+            """12 MB of weights are not read again while they stay the same object and still fit."""
             stays = value is known.get(name) and all(have == want or want == "n" for have, want in zip(value.shape, shape))
-            return value if stays else fh.checked(name, value, shape)
-        x = x if x is known.get("x") else fh.checked("x", x, ("d_model",))
+            return value if stays else fh.checked(name, value, shape).astype(np.float32)
+        x = x if x is known.get("x") else fh.checked("x", x, ("d_model",)).astype(np.float32)
         W1 = clean("W1", W1, len(x), "n")
         n = W1.shape[1]
         return dict(x=x, W1=W1, b1=clean("b1", b1, n), W2=clean("W2", W2, n, len(x)),
@@ -52,9 +53,11 @@ class ExpandCutContract(fh.Picture):
             self.text(20, y + BAND / 2 - 20, label, 12, "bold")
         self.text(20, Y_Z + BAND / 2 + 18, "sorted by z")
         self.text(20, Y_H + BAND / 2 + 18, "same order")
-        self.text(LENS, 76, f"{CLOSE} units, unsorted", colour=fh.WEIGHT)
-        self.text(20, 652, f"Black in z: the {CLOSE} units of the close-up. Hatched: taken away by the activation. "
-                           "Strips of random numbers are texture.", colour=fh.WEIGHT)
+        self.text(LENS, 84, f"{CLOSE} units, unsorted", colour=fh.WEIGHT)
+        self.text(20, 686, f"Black in z: the close-up's {CLOSE} units. Hatched: removed by the activation. "
+                           "Weights, x and y are random: only their size matters.", colour=fh.WEIGHT)
+        for y in (Y_W1 + 4, Y_W2 + WEIGHTS - 4):
+            self.rectangle(NOTES, y - 5, 10, 10, fh.tint(fh.WEIGHT, 0.45))
         for y in (Y_Z, Y_H):
             self.rectangle(LENS, y, LENS_WIDTH, BAND, fh.tint(fh.HIDDEN, 0.13), fh.HIDDEN, 1.6)
 
@@ -65,9 +68,10 @@ class ExpandCutContract(fh.Picture):
                     "contract": live(20, Y_W2 + 24, 12, "bold"), "W2": live(20, Y_W2 + 44),
                     "x": live(20, Y_X + 10), "y": live(20, Y_Y + 10),
                     "z": live(20, Y_Z + BAND / 2), "h": live(20, Y_H + BAND / 2),
-                    "asks": live(LENS, 92, 11, "bold"), "column": live(LENS, 107),
+                    "asks": live(LENS, 110, 11, "bold"), "column": live(LENS, 127),
                     "writes": live(LENS, Y_Y + 18, 11, "bold"), "row": live(LENS, Y_Y + 34),
-                    "widths": live(LEFT + SLOT, Y_X, ha="right"), "held": live(LEFT + SLOT, Y_Y, ha="right")}
+                    "widths": live(NOTES, Y_X - 2), "held": live(NOTES, Y_Y),
+                    "light W1": live(NOTES + 18, Y_W1 + 4), "light W2": live(NOTES + 18, Y_W2 + WEIGHTS - 4)}
         self.bands = patch(fh.tint(fh.HIDDEN, 0.13), fh.HIDDEN, 1.6)
         self.weights, self.wedges = patch(fh.WEIGHT), patch(fh.tint(fh.WEIGHT, 0.45))
         self.ghost = patch(fh.CUT, fh.WEIGHT, 0.9, hatch=fh.HATCH, zorder=1.5)
@@ -78,6 +82,8 @@ class ExpandCutContract(fh.Picture):
         self.picked = patch("none", fh.INK, 1.8, zorder=1.9)
         self.kept, self.cut = live(0, Y_Z + BAND + 14, 11, ha="right"), live(0, Y_Z + BAND + 14, 11)
         self.label = live(0, 0, 11, "bold", zorder=2)
+        self.hidden = [live(0, y + 16, zorder=2) for y in (Y_Z, Y_H)]
+        self.removed = live(0, 0, zorder=2)
         self.lens_z, self.lens_h = live(0, Y_Z - 16, 11), live(0, (Y_Z + BAND + Y_H) / 2, 11)
 
     def fixed(self):
@@ -85,11 +91,10 @@ class ExpandCutContract(fh.Picture):
         arrays = [self.values[name] for name in ("x", "W1", "b1", "W2", "b2")]
         if self.cache is None or any(old is not new for old, new in zip(self.cache[0], arrays)):
             x, W1, b1, W2, b2 = arrays
-            z = _times(x, W1) + b1
-            rows, most = np.abs(W2).max(1), np.abs(z) + SHIFT
-            ys = [_times(fh.activate(z + s, a), W2) + b2 for s in (-SHIFT, 0, SHIFT) for a in NAMES]
-            self.cache = arrays, z, dict(x=np.abs(x).max(), W1=np.abs(W1).max(), z=most.max(),
-                                         row=(rows * most).max(), y=np.abs(ys).max())
+            z = (_times(x, W1) + b1).astype(np.float64)
+            reach = np.abs(z) + SHIFT
+            self.cache = arrays, z, dict(x=_largest(x), W1=_largest(W1), z=reach.max(),
+                                         row=(np.maximum(W2.max(1), -W2.min(1)) * reach).max())
         return self.cache[1:]
 
     # ---- what moves
@@ -125,7 +130,7 @@ class ExpandCutContract(fh.Picture):
         xs, zs, hs = place[order[pick]], z[order[pick]], h[order[pick]]
         unit_z = -height / scale["z"]
         row = h[unit] * v["W2"][unit]
-        strips = [(ends[0], Y_X, narrow, v["x"], scale["x"]), (ends[0], Y_Y, narrow, y, max(scale["y"], np.abs(y).max())),
+        strips = [(ends[0], Y_X, narrow, v["x"], scale["x"]), (ends[0], Y_Y, narrow, y, _largest(y) or 1),
                   (LENS, Y_COLUMN, LENS_WIDTH, v["W1"][:, unit], scale["W1"]), (LENS, Y_ROW, LENS_WIDTH, row, scale["row"])]
         for sign, path in [(1, self.up), (-1, self.down)]:
             part = lambda values: np.maximum(values * sign, 0) * sign
@@ -142,7 +147,8 @@ class ExpandCutContract(fh.Picture):
              (LENS, middle_h, LENS + LENS_WIDTH)] + [(x0, y0, x0 + width) for x0, y0, width, *_ in strips]))
         self.dots.set_path(_segments([(left + wide + 6, m, LENS - 6) for m in (middle_z, middle_h)]))
         self._marks(v, z, h, place, lens, at, point, middle_z, middle_h, unit_z, pitch, left, wide, ruler)
-        self._say(v, d, d_ff, unit, activation, z, h)
+        self._inside(z[order], activation, middle_h, unit_z, at, left, wide, ruler)
+        self._say(v, d, d_ff, unit, activation, z, h, y)
 
     def _marks(self, v, z, h, place, lens, at, point, middle_z, middle_h, unit_z, pitch, left, wide, ruler):
         """Where the 16 units and the picked one stand, how many are kept, and the arrows of the close-up."""
@@ -168,7 +174,20 @@ class ExpandCutContract(fh.Picture):
         for text, name, value in [(self.lens_z, "z", z), (self.lens_h, "h", h)]:
             text.set(x=point + (-10 if flip else 10), ha="right" if flip else "left", text=f"{name} = {fh.num(value[v['unit']])}")
 
-    def _say(self, v, d, d_ff, unit, activation, z, h):
+    def _inside(self, z, activation, middle_h, unit_z, at, left, wide, ruler):
+        """Names on the hidden layer and on what is removed from it: clear of the picked unit, beside a band too narrow for them."""
+        right, outside, gone = left + wide, wide < 200, (z < 0).any() and activation != "identity"
+        for text in self.hidden:
+            text.set(text="hidden layer", x=right + 8 if outside else at - 8 if at > right - 100 else right - 8, ha="left" if outside else "right")
+        start = left + (z >= 0).sum() * ruler
+        middle = min((start + right) / 2, right - 42)
+        if abs(middle - at) < 40:                       # to the roomier side of the line of the picked unit
+            middle = at - 38 if at > right - 80 else at + 38
+        deep = z[min(int((middle + 32 - left) / ruler), len(z) - 1)] * unit_z
+        self.removed.set(text="removed" if gone else "", x=right + 8 if outside else middle, ha="left" if outside else "center",
+                         y=middle_h + 20 if outside else min(middle_h + max(deep, 0) + 13, middle_h + BAND / 2 - 10))
+
+    def _say(self, v, d, d_ff, unit, activation, z, h, y):
         first, last = (("Expand", "contract") if d_ff > d else ("Keep", "keep") if d_ff == d else ("Narrow", "widen"))
         cut, kept, name = int((z <= 0).sum()), int((z > 0).sum()), NAMES[activation]
         verb = {"relu": "cut", "identity": "pass"}.get(activation, "shrink")
@@ -177,9 +196,9 @@ class ExpandCutContract(fh.Picture):
                       + (": a bottleneck" if d_ff < d else ": one linear map" if verb == "pass" else ""))
         moved = f"Bias shifted by {fh.num(v['shift'])}: " if v["shift"] else ""
         low = h[z <= 0].min(initial=0)
-        words = {"cut": f"{cut:,} of {d_ff:,} units are cut ({cut / d_ff:.0%}), the other {kept:,} pass unchanged.",
+        words = {"cut": f"{cut:,} of {d_ff:,} units are cut ({100 * cut / d_ff:.0f} %), the other {kept:,} pass unchanged.",
                  "pass": f"0 of {d_ff:,} units are cut: y is x times one {d:,} × {d:,} matrix, plus one offset.",
-                 "shrink": f"{name} cuts no unit to exactly 0: {cut:,} of {d_ff:,} ({cut / d_ff:.0%}) shrink to between {fh.num(low)} and 0."}[verb]
+                 "shrink": f"{name} cuts no unit to exactly 0: {cut:,} of {d_ff:,} ({100 * cut / d_ff:.0f} %) shrink to between {fh.num(low)} and 0."}[verb]
         self.sentence = moved + words
         self.alt = (f"Bars to scale: {d:,} numbers, {d_ff:,} hidden units sorted by z, {d:,} numbers. {words} "
                     f"Close-up: unit {unit:,}, z = {fh.num(z[unit])}, h = {fh.num(h[unit])}.")
@@ -188,9 +207,10 @@ class ExpandCutContract(fh.Picture):
         ratio = fh.num(d_ff / d)
         for key, text in {
                 "expand": f"1  {first}", "W1": f"W1: {d:,} × {d_ff:,}", "cut": f"2  {verb.capitalize()}", "name": name,
-                "contract": f"3  {last.capitalize()}", "W2": f"W2: {d_ff:,} × {d:,}", "x": f"{d:,} numbers", "y": f"{d:,} numbers",
+                "contract": f"3  {last.capitalize()}", "W2": f"W2: {d_ff:,} × {d:,}", "x": f"{d:,} numbers within ±{fh.num(_largest(v['x']))}", "y": f"{d:,} numbers within ±{fh.num(_largest(y))}",
                 "z": f"{d_ff:,} units", "h": f"{d_ff:,} units", "asks": f"Unit {unit:,} asks", "column": "with its column of W1",
                 "writes": "and writes" if h[unit] else "and writes nothing", "row": "h times its row of W2" if h[unit] else "0 times its row of W2",
+                "light W1": f"column {unit:,} of W1", "light W2": f"row {unit:,} of W2" + ("" if h[unit] else ", times 0"),
                 "widths": f"to scale, 1 : {ratio} : {ratio} : 1",
                 "held": f"{2 * d * d_ff + d_ff + d:,} parameters"}.items():
             self.say[key].set_text(text)
@@ -198,7 +218,12 @@ class ExpandCutContract(fh.Picture):
 
 def _times(row, matrix):
     """row @ matrix by torch, which a notebook keeps to one thread: NumPy's second thread doubles the CPU time."""
-    return (torch.from_numpy(row) @ torch.from_numpy(matrix)).numpy()
+    return (torch.from_numpy(row.astype(np.float32)) @ torch.from_numpy(matrix)).numpy()
+
+
+def _largest(values):
+    """The largest absolute value, without a copy of the weights."""
+    return float(max(values.max(), -values.min()))
 
 
 def _whole(name, value, low, high):
@@ -240,8 +265,7 @@ def _segments(lines):
 
 def default():
     """The picture as published: one random token, random weights scaled to keep variance, zero biases."""
-    draw = torch.Generator().manual_seed(0)
-    even = lambda *shape: (2 * torch.rand(*shape, generator=draw, dtype=torch.float64) - 1) * 3 ** 0.5    # variance 1
-    d, n = 512, 3072
-    return ExpandCutContract(x=torch.randn(d, generator=draw, dtype=torch.float64), W1=even(d, n) / d ** 0.5,
-                             b1=torch.zeros(n), W2=even(n, d) / n ** 0.5, b2=torch.zeros(d))
+    draw, d, n = torch.Generator().manual_seed(0), 512, 3072
+    even = lambda *shape: torch.empty(*shape).uniform_(-3 ** 0.5, 3 ** 0.5, generator=draw)      # variance 1
+    return ExpandCutContract(x=torch.randn(d, generator=draw), W1=even(d, n) / d ** 0.5, b1=torch.zeros(n),
+                             W2=even(n, d) / n ** 0.5, b2=torch.zeros(d))
