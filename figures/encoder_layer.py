@@ -4,7 +4,6 @@ Left: three tokens pass down one layer, one column each; a tray shows which toke
 Right: what 12 such layers do to the size and the spread of the tokens and to the gradient.
 """
 import numpy as np
-import torch
 from matplotlib.path import Path
 
 import ffn_helpers as fh
@@ -302,9 +301,10 @@ class EncoderLayer(fh.Picture):
                           "parallel": "Parallel: attention and FFN read the same tokens, not yet mixed"}[order]
         size, spread, gradient = (v[name][self.at] for name in ("size", "spread", "gradient"))
         self.sentence = (f"{layers} layers take the size from {_value(size[0])} to {_value(size[-1])} and the spread from {_value(spread[0])} to "
-                         f"{_value(spread[-1])}; {_value(gradient[0])} of the gradient reaches the input.")
-        self.alt = (f"One encoder layer: {name.lower()}, {'off: ' + ', '.join(missing) if missing else 'all parts on'}; the FFN "
-                    f"{'is off' if not on['ffn'] else 'reads mixed tokens' if across(read) else 'reads unmixed tokens'}. {self.sentence}")
+                         f"{_value(spread[-1])}; the gradient at the input is {_value(gradient[0])} times that at the end.")
+        reads = "is off" if not on["ffn"] else "reads mixed tokens" if across(read) else "reads unmixed tokens"
+        self.alt = (f"One encoder layer, {name.lower()}{', off: ' * bool(missing)}{', '.join(missing)}; its FFN {reads}. {layers} layers: size {_value(size[0])} to "
+                    f"{_value(size[-1])}, spread {_value(spread[0])} to {_value(spread[-1])}, gradient at the input {_value(gradient[0])} times that at the end.")
 
 
 def _value(value):
@@ -347,57 +347,62 @@ def _band(start, end, top, bottom, width):
 
 
 def default(layers=12):
-    """The picture as published: 12 random layers, 16 → 64 → 16, two heads, three tokens."""
-    draw = torch.Generator().manual_seed(3)
-    start = lambda *shape, n: (2 * torch.rand(*shape, generator=draw, dtype=torch.float64) - 1) / n ** 0.5     # as torch does
+    """The picture as published: 12 random layers, 16 → 64 → 16, two heads, three tokens.
+
+    Derivatives by a complex step of 1e-30, one copy of the tokens for each of their 48 numbers: exact, and
+    exactly 0 where no path leads.
+    """
+    rng = np.random.default_rng(3)
+    start = lambda *shape, n: rng.uniform(-1, 1, shape) / n ** 0.5           # as torch starts a linear layer of n inputs
     stack = [[start(4, 16, 16, n=16), start(4, 16, n=16), start(16, 64, n=16), start(64, n=16), start(64, 16, n=64), start(16, n=64)] for _ in range(layers)]
-    x = torch.randn(3, 16, generator=draw, dtype=torch.float64)
-    probe = torch.randn(3, 16, generator=draw, dtype=torch.float64)
-    found = {}
+    x, probe = rng.normal(size=(2, 3, 16))
+    steps = 1e-30j * np.eye(48).reshape(48, 3, 16)
+    heads = lambda x: x.reshape(*x.shape[:-1], 2, 8).swapaxes(-2, -3)
 
     def attend(x, w):
-        q, k, v = ((x @ w[0][i] + w[1][i]).unflatten(-1, (2, 8)).transpose(-2, -3) for i in range(3))
-        found["weights"] = torch.softmax(q @ k.transpose(-1, -2) / 8 ** 0.5, dim=-1)
-        return (found["weights"] @ v).transpose(-2, -3).flatten(-2) @ w[0][3] + w[1][3]
+        q, k, v = (heads(x @ w[0][i] + w[1][i]) for i in range(3))
+        scores = np.exp(q @ k.swapaxes(-1, -2) / 8 ** 0.5)
+        weights = scores / scores.sum(axis=-1, keepdims=True)
+        return (weights @ v).swapaxes(-2, -3).reshape(x.shape) @ w[0][3] + w[1][3], weights
 
     def feed(x, w):
-        found["read"], found["hidden"] = x, torch.relu(x @ w[2] + w[3])
-        return found["hidden"] @ w[4] + w[5]
+        z = x @ w[2] + w[3]
+        h = z * (z.real > 0)
+        return h @ w[4] + w[5], h
 
-    def layer(x, w, order, attention, ffn, residual, norm):
-        normed = (lambda x: torch.nn.functional.layer_norm(x, (16,))) if norm else (lambda x: x)
-        parts = [part for part, on in ((attend, attention), (feed, ffn)) if on]
-        found.update(after=x, read=x)
-        if order == "parallel" and parts:
-            both = [part(normed(x), w) for part in parts]
-            found["after"] = both[0] if attention else 0 * x
-            return residual * x + sum(both)
-        for part in parts:
-            x = normed(residual * x + part(x, w)) if order == "post" else residual * x + part(normed(x), w)
-            if part is attend:
-                found["after"] = x
-        found["read"] = found["read"] if ffn else x
-        return x
+    def run(x, w, order, attention, ffn, residual, norm):
+        """After attention, at the FFN's entrance, at the end; attention weights and h."""
+        def normed(x):
+            away = x - x.mean(axis=-1, keepdims=True)
+            return away / np.sqrt((away ** 2).mean(axis=-1, keepdims=True) + 1e-5) if norm else x
+        if order == "parallel":
+            n = normed(x)
+            (mixed, weights), (new, h) = attend(n, w), feed(n, w)
+            return mixed * attention, n, residual * x + mixed * attention + new * ffn if attention or ffn else x, weights, h
+        inner, outer = (normed, lambda x: x) if order == "pre" else (lambda x: x, normed)
+        mixed, weights = attend(inner(x), w)
+        after = outer(residual * x + mixed) if attention else x
+        new, h = feed(inner(after), w)
+        return after, inner(after), outer(residual * after + new) if ffn else after, weights, h
 
     shapes = dict(weights=(2, 3, 3), hidden=(3, 64), reach=(3, 3, 3), size=(layers + 1,), spread=(layers + 1,), gradient=(layers + 1,))
     out = {name: np.zeros((3, 2, 2, 2, 2) + shape) for name, shape in shapes.items()}
     for at in np.ndindex(3, 2, 2, 2, 2):
-        setting = (list(ORDERS)[at[0]], *at[1:])
-
-        copies = x.expand(48, 3, 16).clone().requires_grad_()       # one for each number of a stage
-        y = layer(copies, stack[0], *setting)
-        for i, stage in enumerate((found["after"], found["read"], y)):
-            blocks = torch.autograd.grad(stage.reshape(48, 48).diagonal().sum(), copies, retain_graph=True, materialize_grads=True)[0]
-            out["reach"][at][i] = torch.linalg.vector_norm(blocks.reshape(3, 16, 3, 16), dim=(1, 3))
-        stream = [x.clone().requires_grad_()]
+        setting, stream, slopes = (list(ORDERS)[at[0]], *at[1:]), [x], []
+        out["weights"][at], out["hidden"][at] = run(x, stack[0], *setting)[3:]
         for i, w in enumerate(stack):
-            stream.append(layer(stream[-1], w, *setting))
-            for name in ("weights", "hidden"):
-                if i == 0 and name in found:
-                    out[name][at] = found.pop(name).detach()
-        slopes = torch.autograd.grad((stream[-1] * probe).sum(), stream)
-        for i, (value, slope) in enumerate(zip(stream, slopes)):
-            out["size"][at][i] = value.detach().square().mean().sqrt()
-            out["spread"][at][i] = (value - value.mean(0)).detach().norm() / value.detach().norm()
-            out["gradient"][at][i] = slope.norm() / slopes[-1].norm()
+            stages = run(stream[-1] + steps, w, *setting)[:3]
+            slopes.append(stages[2].imag.reshape(48, 48) / 1e-30)            # row: what goes in; column: what comes out
+            if i == 0:
+                blocks = np.array([stage.imag.reshape(3, 16, 3, 16) / 1e-30 for stage in stages])
+                out["reach"][at] = np.sqrt((blocks ** 2).sum(axis=(2, 4))).swapaxes(1, 2)
+            stream.append(stages[2][0].real)
+        gradient = [probe.ravel()]
+        for slope in slopes[::-1]:
+            gradient.append(slope @ gradient[-1])
+        gradient = np.linalg.norm(gradient[::-1], axis=1)
+        stream = np.array(stream)
+        size = np.linalg.norm(stream, axis=(1, 2))
+        out["size"][at], out["gradient"][at] = size / 48 ** 0.5, gradient / gradient[-1]
+        out["spread"][at] = np.linalg.norm(stream - stream.mean(axis=1, keepdims=True), axis=(1, 2)) / size
     return EncoderLayer(**out)

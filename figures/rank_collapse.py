@@ -4,7 +4,6 @@ The same four curves twice, above on a linear scale and below on a logarithmic o
 tokens themselves, in two of their coordinates.
 """
 import numpy as np
-import torch
 from matplotlib.path import Path
 
 import ffn_helpers as fh
@@ -13,6 +12,7 @@ LEFT, WIDTH = 118, 720
 LINEAR, LOG = (112, 168), (332, 180)                  # top and height of the two plots
 LOWEST, HIGHEST = -17, 1                              # decades of the lower plot
 CLOUDS, BOX = (562, 616), 46                          # top of the two rows of clouds, side of a box
+RING = 4.6 * np.c_[np.cos(np.arange(12) * np.pi / 6), np.sin(np.arange(12) * np.pi / 6)]
 NAMES = "attention only", "attention + MLP", "attention + skip", "all three"
 
 
@@ -84,7 +84,7 @@ class RankCollapse(fh.Picture):
                 lines[k < 2].append(Path(np.c_[self.x, y]))
                 areas.append(fh.closed(np.vstack([np.c_[self.x, place(low[k])], np.c_[self.x, place(high[k])][::-1]])))
                 (square if k % 2 else ring).extend(
-                    fh.rectangles(x - 4, b - 4, 8, 8) if k % 2 else fh.circle(x, b, 4.6) for x, b in zip(self.x, y))
+                    fh.rectangles(x - 4, b - 4, 8, 8) if k % 2 else fh.closed(np.array([x, b]) + RING) for x, b in zip(self.x, y))
         for patch, paths in ((self.solid, lines[0]), (self.dotted, lines[1]), (self.range, areas), (self.rings, ring), (self.squares, square)):
             patch.set_path(fh.joined(paths))
         cloud = np.clip(v["clouds"][at] * BOX / 7, -BOX / 2 + 2, BOX / 2 - 2)       # a box is 7 rms wide
@@ -145,26 +145,32 @@ def _value(value):
 
 
 def default(layers=12, seeds=5, tokens=32, d=64):
-    """The picture as published: random weights of variance 1/d, four heads, three ways to begin."""
+    """The picture as published: random weights of variance 1/d, four heads, three ways to begin.
+
+    NumPy in small pieces (heads, quarters of the hidden layer): larger products wake several threads, which on a
+    busy machine take a hundred times longer.
+    """
     starts = {"variance 1/width": (1, False), "queries 4 × larger": (4, False), "with LayerNorm": (1, True)}
     distance, clouds = np.zeros((len(starts), 4, seeds, layers + 1)), np.zeros((len(starts), 2, layers + 1, 12, 2))
+    heads = lambda x: x.reshape(tokens, 4, d // 4).swapaxes(0, 1)
     for s, (scale, norm) in enumerate(starts.values()):
-        for seed in range(seeds):
-            for k, (mlp, skip) in enumerate([(0, 0), (1, 0), (0, 1), (1, 1)]):
-                draw = torch.Generator().manual_seed(seed)
-                N = lambda *shape: torch.randn(*shape, generator=draw, dtype=torch.float64)
-                normed = (lambda x: torch.nn.functional.layer_norm(x, (d,))) if norm else (lambda x: x)
-                x = N(tokens, d)
-                for layer in range(layers + 1):
-                    if layer:
-                        n = normed(x)
-                        q, key, value = ((n @ N(d, d) / d ** 0.5).view(tokens, 4, 16).transpose(0, 1) for _ in range(3))
-                        mixed = torch.softmax(scale * q @ key.transpose(1, 2) / 4, dim=-1) @ value
-                        x = skip * x + mixed.transpose(0, 1).reshape(tokens, d) @ N(d, d) / d ** 0.5
-                        W1, W2 = N(d, 4 * d) / d ** 0.5, N(4 * d, d) / d ** 0.5
-                        x = skip * x + torch.relu(normed(x) @ W1) @ W2 if mlp else x
-                    away = x - x.mean(0)
-                    distance[s, k, seed, layer] = away.norm() / x.norm()
-                    if seed == 0 and k in (0, 3):
-                        clouds[s, k // 3, layer] = away[:12, :2] / x.square().mean().sqrt()
+        normed = (lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)) if norm else (lambda x: x)
+        for seed, k in np.ndindex(seeds, 4):
+            mlp, skip = k % 2, k // 2
+            rng = np.random.default_rng(seed)
+            x = rng.normal(size=(tokens, d))
+            for layer in range(layers + 1):
+                if layer:
+                    Wq, Wk, Wv, Wo, *W = rng.normal(size=(12, d, d)) / d ** 0.5          # W: W1 and W2 in quarters
+                    n = normed(x)
+                    scores = scale * heads(n @ Wq) @ heads(n @ Wk).swapaxes(1, 2) / (d // 4) ** 0.5
+                    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+                    mixed = weights / weights.sum(axis=2, keepdims=True) @ heads(n @ Wv)
+                    x = skip * x + mixed.swapaxes(0, 1).reshape(tokens, d) @ Wo
+                    if mlp:
+                        x = skip * x + (np.maximum(normed(x) @ np.array(W[:4]), 0) @ np.array(W[4:])).sum(axis=0)
+                away = x - x.mean(axis=0)
+                distance[s, k, seed, layer] = np.linalg.norm(away) / np.linalg.norm(x)
+                if seed == 0 and k in (0, 3):
+                    clouds[s, k // 3, layer] = away[:12, :2] / np.sqrt((x ** 2).mean())
     return RankCollapse(distance=distance, clouds=clouds, names=tuple(starts))
