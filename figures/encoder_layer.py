@@ -300,11 +300,10 @@ class EncoderLayer(fh.Picture):
                           "pre": "Pre-norm: each part reads a normed copy, the stream itself only adds up",
                           "parallel": "Parallel: attention and FFN read the same tokens, not yet mixed"}[order]
         size, spread, gradient = (v[name][self.at] for name in ("size", "spread", "gradient"))
-        self.sentence = (f"{layers} layers take the size from {_value(size[0])} to {_value(size[-1])} and the spread from {_value(spread[0])} to "
-                         f"{_value(spread[-1])}; the gradient at the input is {_value(gradient[0])} times that at the end.")
+        self.sentence = (f"{layers} layers: size {_value(size[0])} → {_value(size[-1])}, spread {_value(spread[0])} → {_value(spread[-1])}; "
+                         f"the gradient at the input is {_value(gradient[0])} times that at the end.")
         reads = "is off" if not on["ffn"] else "reads mixed tokens" if across(read) else "reads unmixed tokens"
-        self.alt = (f"One encoder layer, {name.lower()}{', off: ' * bool(missing)}{', '.join(missing)}; its FFN {reads}. {layers} layers: size {_value(size[0])} to "
-                    f"{_value(size[-1])}, spread {_value(spread[0])} to {_value(spread[-1])}, gradient at the input {_value(gradient[0])} times that at the end.")
+        self.alt = (f"One encoder layer, {name.lower()}{', off: ' * bool(missing)}{', '.join(missing)}; its FFN {reads}. {self.sentence}")
 
 
 def _value(value):

@@ -112,8 +112,8 @@ def test_the_default_says_what_it_shows(layer):
     v, at = layer.values, (0, 1, 1, 1, 1)
     two = lambda name, i: f"{v[name][at][i]:.2f}".rstrip("0").rstrip(".")
     assert layer.title.startswith("Post-norm")
-    assert layer.sentence == (f"12 layers take the size from {two('size', 0)} to {two('size', -1)} and the spread from {two('spread', 0)} to "
-                              f"{two('spread', -1)}; the gradient at the input is {two('gradient', 0)} times that at the end.")
+    assert layer.sentence == (f"12 layers: size {two('size', 0)} → {two('size', -1)}, spread {two('spread', 0)} → {two('spread', -1)}; "
+                              f"the gradient at the input is {two('gradient', 0)} times that at the end.")
     texts = [label.text for label in Recorder(layer).labels]
     assert texts.count("norm") == 6 and texts.count("Add, then norm") == 2 and "norm(x + FFN)" in texts and "W1, b1" in texts
     layer.set(order="pre")
