@@ -70,7 +70,7 @@ class WidthFit(fh.Picture):
         said = ", ".join(f"{fh.num(t)} " + (f"at ratio {e}" if e else "nowhere") for t, e in zip(v["teachers"], exact))
         falls = all((np.diff(middle, axis=1) <= 1e-9).all() for middle in medians)
         self.title = ("More width never hurts here; " if falls else "More width does not always help; ") + "where the gain ends, the teacher decides"
-        self.sentence = f"Given a piece of the teacher's own W1 the error reaches 0 for {said}."
+        self.sentence = f"With the teacher's own W1 the error reaches 0 for {said}."
         left = medians[1][:, -1]
         self.alt = (f"Error against width, {len(v['teachers'])} teachers. With their own W1 it reaches 0: {said}. "
                     f"With random W1 {fh.num(left.min())} to {fh.num(left.max())} is left at ratio {fh.num(v['ratios'][-1])}.")
