@@ -516,7 +516,8 @@ class _Pick:
 
     def __init__(self, label, value, spec, changed):
         self.label, self.changed, self.quiet = label, changed, False
-        shown, room = label.replace("_", " "), {"description_width": "initial"}
+        shown = label if label.startswith("d_") else label.replace("_", " ")      # d_ff is a name of the field
+        room = {"description_width": "initial"}
         if isinstance(spec, Switch):
             self.picker = widgets.Checkbox(value, description=shown, indent=False)
         elif len(spec.options) > 6:
