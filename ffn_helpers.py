@@ -491,7 +491,7 @@ class _Pick:
     def __init__(self, label, value, spec, changed):
         self.label, self.changed, self.quiet = label, changed, False
         if isinstance(spec, Switch):
-            self.picker = widgets.Checkbox(value, description=label, indent=False)
+            self.picker = widgets.Checkbox(value, description=label, indent=False, layout=widgets.Layout(width="auto", margin="2px 24px 2px 2px"))
         else:
             self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=label,
                                                 style={"description_width": "64px", "button_width": "auto"},
@@ -524,9 +524,9 @@ class Explorer(widgets.VBox):
         for name, spec in controls.items():
             if name not in self.start:
                 raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
-            one = isinstance(spec, Number) and np.ndim(self.start[name]) == 0
+            one = isinstance(spec, Switch) or isinstance(spec, Number) and np.ndim(self.start[name]) == 0
             new = self._controls(name, spec)
-            if one and rows and rows[-1][0]:       # single numbers that follow each other share a line
+            if one and rows and rows[-1][0]:       # single numbers and switches that follow each other share a line
                 rows[-1][1].extend(new[0])
             else:
                 rows += [(one, row) for row in new]
