@@ -519,7 +519,7 @@ class _Pick:
         shown = label if label.startswith("d_") else label.replace("_", " ")      # d_ff is a name of the field
         room = {"description_width": "initial"}
         if isinstance(spec, Switch):
-            self.picker = widgets.Checkbox(value, description=shown, indent=False)
+            self.picker = widgets.Checkbox(value, description=shown, indent=False, layout=widgets.Layout(width="auto", margin="2px 24px 2px 2px"))
         elif len(spec.options) > 6:
             self.picker = widgets.Dropdown(options=spec.options, value=value, description=shown, style=room,
                                            layout=widgets.Layout(width="286px"))
@@ -558,9 +558,9 @@ class Explorer(widgets.VBox):
         self.entries, rows = {}, []
         for name, spec in controls.items():
             self._fits(name, spec)
-            one = len(spec.options) > 6 if isinstance(spec, Choice) else isinstance(spec, Number) and np.ndim(self.start[name]) == 0
+            one = len(spec.options) > 6 if isinstance(spec, Choice) else isinstance(spec, Switch) or np.ndim(self.start[name]) == 0
             new = self._controls(name, spec)
-            if one and rows and rows[-1][0]:       # single numbers and menus that follow each other share a line
+            if one and rows and rows[-1][0]:       # single numbers, menus and switches that follow each other share a line
                 rows[-1][1].extend(new[0])
             else:
                 rows += [(one, row) for row in new]
