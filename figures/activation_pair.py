@@ -196,7 +196,8 @@ def _three(value):
 
 
 def _percent(share):
-    return f"{fh.num(100 * share, 0)} %"
+    """Whole percents; what is not all or nothing is not rounded to it."""
+    return "<1 %" if 0 < share < 0.005 else ">99 %" if 0.995 < share < 1 else f"{fh.num(100 * share, 0)} %"
 
 
 def _x(box, z):

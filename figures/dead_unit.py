@@ -67,7 +67,7 @@ class DeadUnit(fh.Picture):
         for bars, slope, lessons, largest, count in zip(self.slopes, slopes, self.lessons, self.largest, taught):
             bars.set(slope)
             lessons.set_text(f"not 0: {count} of {len(z)}")
-            largest.set_text(f"largest slope {_small(np.abs(slope).max())}")
+            largest.set_text(f"largest |slope| {_small(np.abs(slope).max())}")
         on = int((z > 0).sum())
         self.on.set_text(f"on for {on} of {len(z)}")
         self.off.set_text(f"largest z {fh.num(z.max())}")
@@ -75,10 +75,10 @@ class DeadUnit(fh.Picture):
         self.title = (f"Off for all {len(z)} tokens: the {first} unit is dead, {rest} keep a slope" if taught[0] == 0 else
                       f"On for all {len(z)} tokens: nothing is cut" if on == len(z) else
                       f"Off for {len(z) - on} of {len(z)} tokens, and the {first} unit still learns from {taught[0]}")
-        self.sentence = (f"Bias {fh.num(v['bias'])}: largest slope "
+        self.sentence = (f"Bias {fh.num(v['bias'])}: largest |slope| "
                          + ", ".join(f"{name} {_small(np.abs(slope).max())}" for name, slope in zip(names, slopes)) + ".")
         self.alt = (f"One unit over {len(z)} tokens at bias {fh.num(v['bias'])}: bars of z and of the slopes of {', '.join(names)}. "
-                    f"{taught[0]} tokens have a {first} slope that is not 0; with {names[1]} {taught[1]}.")
+                    f"Slopes that are not 0: {first} {taught[0]}, {names[1]} {taught[1]}.")
 
 
 def _slope(function, z):

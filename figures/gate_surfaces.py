@@ -56,8 +56,9 @@ class GateSurfaces(fh.Picture):
             text.set_text(f"h = {fh.num(h[name])}")
             point.set_path(fh.circle(*_page(panel, z, value), 6))
         listed = ", ".join(f"{name} {fh.num(number)}" for name, number in h.items())
-        self.title = ("Left of z = 0 ReGLU shuts, GEGLU and SwiGLU leak, the bilinear gate mirrors" if z < 0 else
-                      "At z = 0 all four gates pass nothing" if z == 0 else
+        self.title = ("At z = 0 all four gates pass nothing" if z == 0 else
+                      "At value 0 nothing passes" if value == 0 else
+                      "Left of z = 0 ReGLU shuts, GEGLU and SwiGLU leak, the bilinear gate mirrors" if z < 0 else
                       "Right of z = 0 the four gates pass nearly the same" if max(map(abs, h.values())) - min(map(abs, h.values())) < 0.25 else
                       "Right of z = 0 the smooth gates pass a little less")
         self.sentence = f"At z = {fh.num(z)} and value {fh.num(value)} the unit holds: {listed}."

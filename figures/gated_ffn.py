@@ -194,8 +194,9 @@ class GatedFFN(fh.Picture):
         self.stops.set_text("the document stops at h:" if v["gate"] == "silu" else "without W2 it stops at h:")
         self.short.set_text(inner)
         self.whole.set_text(f"({inner}) W2")
-        does = ("is shut" if fh.num(gate) == "0" else "flips its value’s sign" if gate < 0 else
+        does = ("is shut" if fh.num(gate) == fh.num(h) == "0" else "flips its value’s sign" if gate < 0 else
                 "passes its value unchanged" if fh.num(gate) == "1" else
+                "lets almost nothing through" if fh.num(gate) == "0" else
                 f"lets {fh.num(gate)} of its value through" if gate < 1 else f"amplifies its value {fh.num(gate)} times")
         self.title = f"{layer} multiplies two branches: this gate {does}"
         self.sentence = (f"Framed unit: {fh.num(gate)} × {_signed(value)} = {fh.num(h)}. Three matrices at d_ff {v['d_ff']:,} "

@@ -10,7 +10,7 @@ from matplotlib.path import Path
 
 import ffn_helpers as fh
 
-ROWS = [("ReLU", "ReLU", "ReGLU"), ("GELU", "GELU", "GEGLU"), ("SiLU (Swish)", "Swish", "SwiGLU"),
+ROWS = [("ReLU", "ReLU", "ReGLU"), ("GELU", "GELU", "GEGLU"), ("SiLU (Swish)", "SiLU", "SwiGLU"),
         ("sigmoid", None, "GLU"), ("no function", None, "Bilinear")]       # activation, without a gate, with one
 VARIANTS = [name for row in ROWS for name in row[1:] if name]
 PANELS, WIDTH = (172, 566), 318                       # left edges of the two panels, both to one scale
@@ -166,6 +166,6 @@ def _signed(value):
 
 def default():
     """The picture as published: the table's numbers."""
-    return Shazeer({"ReLU": (1.997, 0.005, 1.677), "GELU": (1.983, 0.005, 1.679), "Swish": (1.994, 0.003, 1.683),
+    return Shazeer({"ReLU": (1.997, 0.005, 1.677), "GELU": (1.983, 0.005, 1.679), "SiLU": (1.994, 0.003, 1.683),
                     "GLU": (1.982, 0.006, 1.663), "Bilinear": (1.960, 0.005, 1.648), "ReGLU": (1.953, 0.003, 1.645),
                     "GEGLU": (1.942, 0.004, 1.633), "SwiGLU": (1.944, 0.010, 1.636)})

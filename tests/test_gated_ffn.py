@@ -157,7 +157,7 @@ def test_a_band_holds_the_points_that_reach_its_level(gate, level, sign):
 def test_the_table_is_the_published_one():
     """Shazeer 2020, Table 1, typed here a second time."""
     assert {name: (short, long) for name, (short, _, long) in TABLE1.items()} == {
-        "ReLU": (1.997, 1.677), "GELU": (1.983, 1.679), "Swish": (1.994, 1.683), "GLU": (1.982, 1.663),
+        "ReLU": (1.997, 1.677), "GELU": (1.983, 1.679), "SiLU": (1.994, 1.683), "GLU": (1.982, 1.663),
         "Bilinear": (1.960, 1.648), "ReGLU": (1.953, 1.645), "GEGLU": (1.942, 1.633), "SwiGLU": (1.944, 1.636)}
 
 
@@ -249,7 +249,7 @@ def test_every_state_is_readable_and_small(figure):
     (gated_ffn, dict(gate="swish"), ValueError, "known are silu"), (gated_ffn, dict(z=2.5), ValueError, "z"), (gated_ffn, dict(value="much"), TypeError, "value"),
     (gated_ffn, dict(W=np.zeros((32, 8))), ValueError, r"W has shape \(32, 8\), expected \(8, 32\)"), (gated_ffn, dict(z=float("nan")), ValueError, "z"),
     (gate_surfaces, dict(z=4), ValueError, "z"), (gate_surfaces, dict(value=None), TypeError, "value"),
-    (shazeer, dict(first="SiLU"), ValueError, "first is 'SiLU', expected one of ReLU"), (shazeer, dict(borrow=1), TypeError, "borrow"),
+    (shazeer, dict(first="Swish"), ValueError, "first is 'Swish', expected one of ReLU"), (shazeer, dict(borrow=1), TypeError, "borrow"),
     (shazeer, dict(table={"ReLU": (1, 2, 3)}), ValueError, "table must hold"),
     (shazeer, dict(table={**TABLE1, "GLU": (1, 2)}), ValueError, r"table of GLU has shape \(2,\)")])
 def test_refused_input_leaves_the_picture_as_it_was(figure, bad, error, words):
