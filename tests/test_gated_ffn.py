@@ -135,6 +135,11 @@ def test_surfaces_are_the_product_and_the_readings_agree():
             assert f"{gate_surfaces.GATES[gate]} {fh.num(h)}" in picture.sentence
 
 
+def test_at_value_0_the_title_claims_nothing_of_the_gates():
+    for z in (-1, 1):
+        assert gate_surfaces.default().set(z=z, value=0).title == "At value 0 nothing passes"
+
+
 @pytest.mark.parametrize("gate", gate_surfaces.GATES)
 @pytest.mark.parametrize("level", gate_surfaces.LEVELS)
 @pytest.mark.parametrize("sign", [1, -1])
