@@ -253,7 +253,7 @@ class EncoderLayer(fh.Picture):
                  "mid": ("After attention", held(0)), "new": ("What attention adds", held(0) if alive.get("new") else ""),
                  "read": ("What the FFN reads", held(1) if alive.get("read") else ""), "out": ("To the next layer", held(2))}
         if not on["attention"]:
-            notes["mid"] = ("What the FFN reads", held(0))
+            notes["mid"] = ("What the FFN reads" if on["ffn"] else "Unchanged tokens", held(0))
         for name in ("norm1", "norm2"):
             if order != "post" and alive.get(name):
                 notes[name] = ("Norm", "")
@@ -302,8 +302,9 @@ class EncoderLayer(fh.Picture):
         size, spread, gradient = (v[name][self.at] for name in ("size", "spread", "gradient"))
         self.sentence = (f"{layers} layers: size {_value(size[0])} → {_value(size[-1])}, spread {_value(spread[0])} → {_value(spread[-1])}; "
                          f"the gradient at the input is {_value(gradient[0])} times that at the end.")
-        reads = "is off" if not on["ffn"] else "reads mixed tokens" if across(read) else "reads unmixed tokens"
-        self.alt = (f"One encoder layer, {name.lower()}{', off: ' * bool(missing)}{', '.join(missing)}; its FFN {reads}. {self.sentence}")
+        reads = f"; its FFN reads {'' if across(read) else 'un'}mixed tokens" if on["ffn"] else ""
+        self.alt = (f"One encoder layer, {name.lower()}{', off: ' * bool(missing)}{', '.join(missing)}{reads}. {layers} layers: "
+                    f"size {_value(size[0])} → {_value(size[-1])}, spread {_value(spread[0])} → {_value(spread[-1])}, gradient at the input {_value(gradient[0])}.")
 
 
 def _value(value):

@@ -140,6 +140,17 @@ def test_without_norm_post_and_pre_are_one_layer(layer):
         assert np.array_equal(layer.values[name][0, ..., 0, :], layer.values[name][1, ..., 0, :])
 
 
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_words_fit_numbers_with_small_exponents(state, layer):
+    """The notebook's own numbers are smaller than the published ones, and "4 · 10⁻⁸" is three words."""
+    v = layer.values
+    fade = np.geomspace(1, 4e-8, v["size"].shape[-1])
+    small = type(layer)(**{**v, **state, "size": v["size"] * fade * 4e-3, "spread": v["spread"] * fade, "gradient": v["gradient"].clip(4e-19, 4e-8)})
+    assert len(small.alt.split()) <= 40 and small.alt.count("10⁻") >= 3, small.alt
+    words = [label.text for label in Recorder(small).labels]
+    assert ("What the FFN reads" not in words or state["ffn"] or state["order"] == "parallel") and small.alt.count("FFN") <= 1
+
+
 # ---------------------------------------------------------------- rank collapse
 
 def test_distances_are_those_of_torchs_attention(collapse):
