@@ -460,7 +460,7 @@ class _Entry:
     """One number: a box that takes any text and says what is wrong with it, and a slider."""
 
     def __init__(self, label, value, spec, changed):
-        self.label, self.spec, self.changed, self.quiet = label, spec, changed, False
+        self.label, self.spec, self.changed, self.quiet, self.value = label, spec, changed, False, value
         room = 8 * len(label) + 8                  # pixels for the label, so that it is never cut
         self.box = widgets.Text(self.written(value), description=label, continuous_update=False,
                                 layout=widgets.Layout(width=f"{room + 72}px"), style={"description_width": f"{room}px"})
@@ -485,12 +485,17 @@ class _Entry:
         return round(value, 4)            # what the box can show
 
     def set(self, value):
-        """Show a value. The slider goes to its nearest step, or the page would send that step back as a wish."""
-        self.quiet = True
-        self.box.value, near = self.written(value), self.nearest(value)
+        """Show a value."""
+        self.quiet, self.value = True, value
+        self.box.value = self.written(value)
+        self.stand()
+        self.quiet = False
+
+    def stand(self):
+        """Put the slider at the step nearest to the value: any other place the page would round and send back."""
+        near = self.nearest(self.value)
         if abs(self.slider.value - near) > 1e-9:       # a rounding error sent back would undo a faster hand's next step
             self.slider.value = near
-        self.quiet = False
 
     def nearest(self, value):
         low, high, step, log = self.spec
@@ -507,8 +512,9 @@ class _Entry:
             self.changed(self, lambda: self.parse(change["new"]))
 
     def _dragged(self, change):
-        if not self.quiet:
-            self.changed(self, lambda: self.nearest(change["new"]))
+        near = self.nearest(change["new"])
+        if not self.quiet and near != self.nearest(self.value):      # the page also sends the step where it stands already
+            self.changed(self, lambda: near)
 
 
 class _Pick:
@@ -553,7 +559,7 @@ class Explorer(widgets.VBox):
     _ipython_display_ = None        # ipywidgets 7 would show the widget alone, without the image
 
     def __init__(self, picture, presets, controls):
-        self.picture, self.strict = picture, False
+        self.picture, self.presets, self.strict = picture, presets, False
         self.start = dict(picture.values)
         self.entries, rows = {}, []
         for name, spec in controls.items():
@@ -630,7 +636,12 @@ class Explorer(widgets.VBox):
         try:
             self.picture.set(**values())
         except Exception as error:
-            self._sync(_Pick)                     # a box keeps what was typed, a button must not stay lit
+            self._sync(_Pick)                     # a box keeps what was typed; a button must not stay lit,
+            for entry in self.entries.values():   # nor a slider stand where the picture is not
+                if isinstance(entry, _Entry):
+                    entry.quiet = True
+                    entry.stand()
+                    entry.quiet = False
             if isinstance(error, (ValueError, TypeError)):
                 return self._say(f"{error}. The last good picture stays.")
             if self.strict:

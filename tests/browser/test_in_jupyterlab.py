@@ -21,7 +21,7 @@ import json
 import ffn_helpers as fh
 found = [value for value in Out.values() if isinstance(value, fh.Explorer)]
 print(json.dumps([dict(
-    sentence=explorer.picture.sentence,
+    sentence=explorer.picture.sentence, untouched=str(explorer.picture.values) == str(explorer.start),
     ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)},
     picks={label: getattr(entry.picker, "label", entry.picker.value) for label, entry in explorer.entries.items()
            if isinstance(entry, fh._Pick)}) for explorer in found]))
@@ -88,6 +88,7 @@ class Driven:
         explorer.scroll_into_view_if_needed()
         self.stage, self.message = explorer.locator(".ffn-stage"), explorer.locator(".ffn-message")
         self.box = self.stage.bounding_box()
+        assert notebook.ask(ASK)[number]["untouched"], "the page has changed a value by itself"
         self.live = explorer.locator(".ffn-live").element_handle()
         self.start = self.picture()
         self.page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
@@ -144,10 +145,10 @@ class Driven:
                 control.press("Space")
                 self.settled(lambda kernel: wanted in kernel["picks"].values())
         for menu in self.explorer.locator("select").all():
-            for key, option in [("End", -1), ("Home", 0)]:
-                menu.press(key)
-                wanted_label = menu.locator("option").all_inner_texts()[option]
-                self.settled(lambda kernel: wanted_label in kernel["picks"].values() or self.message.inner_text().strip())
+            for key in ("End", "Home"):
+                menu.press(key)                    # the kernel may refuse it, and then sets the menu back
+                self.settled(lambda kernel: menu.evaluate("menu => menu.selectedOptions[0]?.textContent")
+                             .replace("\N{NO-BREAK SPACE}", " ") in kernel["picks"].values())
         self.reset()
 
     def boxes(self):
@@ -163,7 +164,9 @@ class Driven:
         for button in self.explorer.locator("> .widget-hbox").first.get_by_role("button").all()[1:]:
             button.press("Enter")
             self.page.wait_for_function("([live, start]) => live.innerHTML !== start", arg=[self.live, self.start])
-            self.settled()
+            first = self.settled()
+            button.press("Enter")                  # what the page sends of itself comes before the second press
+            assert self.settled() == first, f"{button.inner_text()} pressed twice gives two pictures"
             self.reset()
 
     def reset(self):
