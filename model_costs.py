@@ -3,11 +3,13 @@
 Standard library only. Notebook 08 and its pictures import it; tests hold it against every total, FLOP
 count and crossing of notebooks/data/models.csv. A FLOP is one multiplication or one addition, so a
 weight that is used costs 2; all counts are of the forward pass, biases, norms and softmax left out.
+Causal counts take n / 2 for the mean of 1 to n, as models.csv does: the exact (n + 1) / 2 differs in short texts only.
 """
 import csv
 import dataclasses
 import functools
 import math
+import numbers
 import pathlib
 import re
 
@@ -34,17 +36,25 @@ SECOND_HAND = {
 
 def whole(name, value, low=1, high=LARGEST):
     """`value` as an int. Raises TypeError or ValueError unless it is a whole number from `low` to `high`."""
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-        raise TypeError(f"{name} must be a whole number, got {type(value).__name__} {str(value)[:40]!r}")
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise TypeError(f"{name} must be one whole number, got {type(value).__name__}") from None
-    if not math.isfinite(number) or number != int(number):
-        raise ValueError(f"{name} is {number:g}, expected a whole number")
-    if not low <= number <= high:
-        raise ValueError(f"{name} is {number:,.0f}, expected {low:,} to {high:,}")
-    return int(number)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):          # NumPy's True and tensors are no Real
+        raise TypeError(f"{name} must be a whole number, got {type(value).__name__}" + (f" {value[:40]!r}" if isinstance(value, str) else ""))
+    if abs(value) < math.inf and value != int(value) or value != value:
+        raise ValueError(f"{name} is {_digits(value)}, expected a whole number")
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {_digits(value)}, expected {low:,} to {high:,}")
+    return int(value)
+
+
+def _digits(number):
+    """A number with all its digits, four after the point; huge ones in a few words."""
+    if not abs(number) < math.inf:
+        return str(float(number))
+    if abs(number) >= 10 ** 18:
+        return "more than 10^18" if number > 0 else "less than -10^18"
+    if number == int(number):
+        return f"{int(number):,}"
+    text = f"{float(number):,.4f}"
+    return f"{float(number):,}" if text.endswith(".0000") else text.rstrip("0")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,8 +95,23 @@ class Model:
 
     def __post_init__(self):
         """Refuse what is no model: sizes that are not whole or not positive, heads that do not divide."""
-        for size in ("d_model", "d_ff", "layers", "heads", "kv_heads", "vocab", "experts", "active"):
-            object.__setattr__(self, size, whole(size, getattr(self, size)))
+        for size in ("d_model", "d_ff", "layers", "heads", "kv_heads", "vocab", "experts", "active", "head_dim"):
+            if size != "head_dim" or self.head_dim is not None:
+                object.__setattr__(self, size, whole(size, getattr(self, size)))
+        for count in ("positions", "second", "other", "norms"):
+            if count != "norms" or self.norms is not None:
+                object.__setattr__(self, count, whole(count, getattr(self, count), 0, 10 ** 15))
+        for flag in ("gated", "tied", "ffn_bias", "router_bias"):
+            if not isinstance(getattr(self, flag), bool):
+                raise TypeError(f"{flag} must be True or False, got {type(getattr(self, flag)).__name__}")
+        if self.attn_bias not in ("none", "qkv", "all"):
+            raise ValueError(f"attn_bias {self.attn_bias!r} is not known; known are none, qkv, all")
+        if self.active > self.experts:
+            raise ValueError(f"active is {self.active:,}, expected 1 to experts = {self.experts:,}")
+        if self.window is not None:
+            if not isinstance(self.window, (tuple, list)) or len(self.window) != 2:
+                raise TypeError("window must be None or a pair (tokens, one layer in how many)")
+            object.__setattr__(self, "window", (whole("window's tokens", self.window[0], high=LONGEST), whole("window's layers", self.window[1])))
         if self.head_dim is None and self.d_model % self.heads:
             raise ValueError(f"heads = {self.heads} does not divide d_model = {self.d_model:,}; {_near(self.d_model, self.heads)}")
         if self.heads % self.kv_heads:
@@ -135,6 +160,8 @@ class Model:
     def share(self, of="model"):
         """The FFN's share of the "block" (FFN + attention), the whole "model", or what one token uses ("active")."""
         part = self.parameters
+        if of not in ("block", "model", "active"):
+            raise ValueError(f"share of {of!r} is not known; known are block, model, active")
         if of == "active":
             return self.active_ffn / self.total_active
         return part["ffn"] / {"block": part["ffn"] + part["attention"], "model": self.total}[of]
@@ -155,7 +182,7 @@ class Model:
         return 4 * self.heads * self.head_dim
 
     def keys(self, length, causal=False, windowed=False):
-        """Tokens that one token reads in a layer, the mean over layers and (if causal) over a prompt of `length`."""
+        """Tokens that one token reads in a layer, the mean over layers and (if causal) over a prompt of `length`: half, for long texts."""
         reach = lambda most: min(length, most) if not causal else length / 2 if length <= most else most - most ** 2 / (2 * length)
         if not (windowed and self.window):
             return reach(math.inf)

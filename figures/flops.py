@@ -19,7 +19,8 @@ CLAIM = 1024, 8192                                  # "below 1K", "above 8K"
 LABELS = {"Transformer base": -1, "LLaMA-2-7B": -1, "PaLM-540B": -1, "GPT-2 small": 1, "LLaMA-3-8B": 1}     # above, below
 LENGTHS = 2.0 ** np.arange(OCTAVES[0], OCTAVES[1] + 0.01, 0.25)
 LIGHT = fh.tint(fh.INK, 0.14)
-PARTS = {"FFN": fh.HIDDEN, "attention": fh.INK, "embeddings": fh.ZERO, "norms, rest": LIGHT}
+BOTH = fh.WEIGHT                                    # attention as a whole: projections (light) and scores (ink)
+PARTS = {"FFN": fh.HIDDEN, "projections": LIGHT, "embeddings": fh.ZERO, "norms, rest": fh.ZERO}
 
 
 class Flops(fh.Picture):
@@ -56,8 +57,8 @@ class Flops(fh.Picture):
         self._rug()
         self._table()
         self.notes = [self.moves(self.text(20, y)) for y in (554, 574)]
-        self.text(20, 598, "Full: every token reads all, or one is decoded at that length. Causal: the mean over a prompt, half the scores.", colour=fh.WEIGHT)
-        self.text(20, 618, "A multiply-add counts 2. M, G, T, P: 10⁶, 10⁹, 10¹², 10¹⁵. Embeddings: the output matrix included.", colour=fh.WEIGHT)
+        self.text(20, 598, "Full: every token reads all, or one is decoded at that length. Causal: the mean over a prompt, half the scores (for long texts).", colour=fh.WEIGHT)
+        self.text(20, 618, "A multiply-add counts 2. M, G, T, P: 10⁶, 10⁹, 10¹², 10¹⁵. Attention: projections and scores. Embeddings: with the output matrix.", colour=fh.WEIGHT)
 
     def _strips(self):
         for name, y in STRIPS.items():
@@ -66,13 +67,13 @@ class Flops(fh.Picture):
         y = STRIPS["document"]
         low, high = (_x(length) for length in CLAIM)
         self.rectangle(X0, y, low - X0, HIGH, fh.HIDDEN, fh.INK)
-        self.rectangle(high, y, X1 - high, HIGH, fh.INK, fh.INK)
+        self.rectangle(high, y, X1 - high, HIGH, BOTH, fh.INK)
         for x, text, colour in [((X0 + low) / 2, "FFN leads", fh.INK), ((low + high) / 2, "not said", fh.INK),
                                 ((high + X1) / 2, "attention leads", fh.ZERO)]:
             self.text(x, y + HIGH / 2, text, 10.5, "bold", colour, ha="center")
         self.text(X1 + 8, y + HIGH / 2, "1K, 8K")
         self.led = self.moves(self.patch(fh.EMPTY, fh.HIDDEN, fh.INK))
-        self.lost = self.moves(self.patch(fh.EMPTY, fh.INK, fh.INK))
+        self.lost = self.moves(self.patch(fh.EMPTY, BOTH, fh.INK))
         bold = lambda x, y, colour, ha: self.moves(self.text(x, y + HIGH / 2, "", 10.5, "bold", colour, ha=ha))
         self.strip_texts = [[bold(0, STRIPS[name], fh.INK, "center"), bold(0, STRIPS[name], fh.ZERO, "center"),
                              bold(X1 + 8, STRIPS[name], fh.INK, "left")] for name in ("full", "causal")]
@@ -93,7 +94,7 @@ class Flops(fh.Picture):
             self.text(x, BOTTOM + 24, f"{2 ** octave}" if octave < 10 else f"{2 ** (octave - 10)}K" if octave < 20 else "1M", ha="center")
         self.text(X1 + 18, BOTTOM + 24, "tokens")
         self.ffn_name = self.moves(self.text(0, BOTTOM - 18, "", 11, "bold"))
-        self.attention_name = self.moves(self.text(0, TOP + 18, "", 11, "bold", fh.ZERO))
+        self.scores_name = self.moves(self.text(0, TOP + 18, "", 11, "bold", fh.ZERO))
         self.causal = [self.moves(artist) for artist in self.cased([], [], 2, dashes=(4, 1.6))]
         self.causal_name = self.moves(self.text(0, 0, "", 10.5, "normal", fh.ZERO))
         self.drops = [self.moves(self.patch(fh.EMPTY, "none", colour, width, zorder=2.4)) for colour, width in ((fh.ZERO, 3), (fh.INK, 1.2))]
@@ -198,8 +199,8 @@ class Flops(fh.Picture):
         free = lambda left, right: not any(left - 5 < line < right + 5 for line in lines)
         at = next((left for left in (X0 + 10, X0 + 30, X0 + 60) if free(left, left + 34) and np.interp(left + 34, xs, full) > 0.14), None)
         self.ffn_name.set(text="FFN" if at else "", x=at or 0)
-        at = next((right for right in range(X1 - 10, X0 + 90, -20) if free(right - 86, right) and np.interp(right - 86, xs, under) < 0.84), None)
-        self.attention_name.set(text="attention" if at else "", x=(at or 86) - 86)
+        at = next((right for right in range(X1 - 10, X0 + 70, -20) if free(right - 58, right) and np.interp(right - 58, xs, under) < 0.84), None)
+        self.scores_name.set(text="scores" if at else "", x=(at or 58) - 58)
         for share in (0.2, 0.14, 0.28, 0.1, 0.36):
             left = np.interp(-share, -causal, xs) + 10
             low, high = np.interp(left, xs, causal) + 0.02, np.interp(left, xs, causal) + 0.09        # of the text
@@ -236,10 +237,10 @@ class Flops(fh.Picture):
         if crossings[0] is None:
             self.title = f"{name}: attention costs more than the FFN at every length"
         elif model.window:
-            self.title = (f"{name}: attention leads from {_whole(crossings[0])} tokens on, with its window "
+            self.title = (f"{name}: attention leads from {_tokens(crossings[0])} on, with its window "
                           f"{'never' if windowed is None else 'from ' + _whole(windowed)}")
         else:
-            self.title = f"{name}: attention overtakes the FFN at {_whole(crossings[0])} tokens, {_whole(crossings[1])} if causal"
+            self.title = f"{name}: attention overtakes the FFN at {_tokens(crossings[0])}, {_whole(crossings[1])} if causal"
         total = f"{model.total:,}" if model.total < 1e12 else _big(model.total)
         self.sentence = (f"At length {length:,} the FFN does {_percent(shares[0])} of a layer's FLOPs, {_percent(shares[1])} if causal; "
                          f"it holds {_percent(model.share())} of {total} parameters.")
@@ -251,8 +252,10 @@ class Flops(fh.Picture):
         if model.second:
             notes.append(f"FLOPs of one encoder layer; {model.second} of {model.layers} layers are a decoder's, with a second attention.")
         if model.experts > 1:
-            notes.append(f"{model.experts} experts a layer are stored, {model.active} used: of the {model.total_active:,} parameters that a token uses, "
-                         f"{_percent(model.share('active'))} are FFN.")
+            twin = next((known.name.removesuffix(" v0.1") for known in model_costs.models().values() if known is not model
+                         and all(getattr(known, size) == self.values[size] for size in SIZES)), "")
+            notes.append(f"{model.experts} experts a layer are stored, {model.active} used: of the {model.total_active:,} parameters a token uses "
+                         f"{_percent(model.share('active'))} are FFN." + (f" An edit undone ends at {twin}." if twin else ""))
         if own:
             notes.append("Your sizes: a decoder without biases, head size d_model ÷ heads, an output matrix of its own.")
         elif model.second_hand:
@@ -261,7 +264,7 @@ class Flops(fh.Picture):
             notes.append("Sizes read in the maker's own code, configuration or paper.")
         for text, note in zip(self.notes, notes + ["", ""]):
             text.set_text(note)
-        overtakes = "leads at every length" if crossings[0] is None else f"passes half at {_whole(crossings[0])} tokens, {_whole(crossings[1])} causal"
+        overtakes = "leads at every length" if crossings[0] is None else f"passes half at {_tokens(crossings[0])}, {_whole(crossings[1])} causal"
         self.alt = (f"Shares of a layer's FLOPs against length for {'a model of own sizes' if own else name}. Attention {overtakes}. "
                     f"Beside it counts: FFN {_percent(model.share())} of {model.total:,} parameters.")
 
@@ -299,8 +302,14 @@ def _whole(number):
     return f"{math.ceil(number - 1e-9):,}"
 
 
+def _tokens(number):
+    return f"{_whole(number)} token{'s' * (math.ceil(number - 1e-9) != 1)}"
+
+
 def _big(number):
     """Exact below a million, then four digits and a letter."""
+    if number >= 1e18:
+        return "over 10¹⁸"
     if number < 1e6:
         return f"{number:,.0f}"
     rounded = float(f"{number:.4g}")

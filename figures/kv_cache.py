@@ -23,10 +23,9 @@ class KVCache(fh.Picture):
     def check(self, without, with_cache, layers, gap, cases, case=None, step=8):
         without = fh.checked("without", without, ("steps",))
         with_cache = fh.checked("with_cache", with_cache, without.shape)
-        layers, step = (int(fh.checked(name, value, ())) for name, value in (("layers", layers), ("step", step)))
-        if not 1 <= step <= SHOWN <= len(without) or layers < 1 or min(without.min(), with_cache.min()) < layers:
-            raise ValueError(f"expected at least {SHOWN} steps, a step from 1 to {SHOWN} and a row in each layer, got "
-                             f"{len(without)} steps, step {step}, {layers} layers")
+        layers, step = model_costs.whole("layers", layers), model_costs.whole("step", step, high=SHOWN)
+        if len(without) < SHOWN or min(without.min(), with_cache.min()) < layers:
+            raise ValueError(f"expected at least {SHOWN} steps and a row in each layer, got {len(without)} steps and {_many(layers, 'layer')}")
         if not isinstance(cases, dict) or not cases or any(not isinstance(saved, dict) or set(saved) != set(PARTS) for saved in cases.values()):
             raise ValueError(f"cases must map labels to FLOPs of {', '.join(PARTS)}")
         case = next(iter(cases)) if case is None else case
@@ -85,7 +84,7 @@ class KVCache(fh.Picture):
         self.short.set_path(fh.rectangles(BAR, [BARS, BARS + 32], total[1] * scale, HEIGHT))
         self.totals[0].set(text=f"{fh.num(total[0])} passes", x=BAR + WIDE + 12)
         self.totals[1].set(text=f"{fh.num(total[1])}: {fh.num(total[0] / total[1], 1)} times fewer", x=BAR + total[1] * scale + 12)
-        self.counted.set_text(f"Rows through the FFNs, {len(rows[0])} steps and {layers} layers, counted")
+        self.counted.set_text(f"Rows through the FFNs, {len(rows[0])} steps and {_many(layers, 'layer')}, counted")
         shares = np.array(list(v["cases"][v["case"]].values()))
         shares = shares / shares.sum()
         edges = BAR + WIDE * np.cumsum([0, *shares])
@@ -101,7 +100,7 @@ class KVCache(fh.Picture):
                       f"{fh.num(total[0])} rows pass through the FFNs without a cache, {fh.num(total[1])} with it")
         self.sentence = (f"Step {step}: without a cache {_rows(rows[0][step - 1])} through each FFN, {fh.num(again)} of them again; with it {fh.num(rows[1][step - 1])}. "
                          f"The FFN is {100 * shares[0]:.0f} % of what is saved.")
-        self.alt = (f"Two triangles of steps and tokens. By step {step}, {fh.num(rows[0][:step].sum())} passes through each FFN without a cache, "
+        self.alt = (f"Two triangles of steps and tokens. By step {step}, {_many(rows[0][:step].sum(), 'pass')} through each FFN without a cache, "
                     f"{fh.num(rows[1][:step].sum())} with it. In all {fh.num(total[0])} against {fh.num(total[1])}; FFN {100 * shares[0]:.0f} % of the saved FLOPs.")
 
     def _draw_triangles(self, rows, step):
@@ -123,8 +122,12 @@ class KVCache(fh.Picture):
             patch.set_path(fh.joined(paths))
         for left, counts, text, (total, words) in zip(LEFT, rows, self.row_counts, self.sums):
             text.set(text=_rows(counts[step - 1]).removesuffix(" pass").removesuffix(" passes"), x=left + CELL * step + 10, y=TOP + CELL * (step - 0.5))
-            total.set_text(f"{fh.num(counts[:step].sum())} {'pass' if counts[:step].sum() == 1 else 'passes'}")
+            total.set_text(_many(counts[:step].sum(), "pass"))
             words.set_text(f"in each layer by step {step}")
+
+
+def _many(count, word):
+    return f"{fh.num(count)} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
 
 
 def _rows(count):
@@ -152,7 +155,7 @@ def default():
     plain = [_decode(layers, text[:t]) for t in range(1, 41)]
     cached = [_decode(layers, text[t - 1:t], past) for t in range(1, 41)]
     gap = max(np.abs(a[-1] - b[-1]).max() for (a, _), (b, _) in zip(plain, cached))
-    for d, tokens in [(4096, 1024), (4096, 8192), (768, 1024)]:
+    for d, tokens in [(4096, 1024), (4096, 8192), (4096, 65536), (768, 1024)]:
         saved = model_costs.Model("one layer", d, 4 * d, 1, 1, 1, 1).cache_saving(tokens)
         cases[f"d_model {d:,}, {tokens:,} tokens"] = dict(zip(PARTS, saved.values()))
     return KVCache(without=[rows for _, rows in plain], with_cache=[rows for _, rows in cached], layers=3, gap=gap, cases=cases)

@@ -77,21 +77,32 @@ class ParameterShares(fh.Picture):
             spots = [_x(s) for s in (share.model, share.block, share.active)]
             left = x - min(spots) < 1 or x - max(s for s in spots if s < x - 1) > 40
             after = max(spots) - x < 1 and not left
-            number.set(text=f"{value:.0f}", x=x - (15 if hit else 12) if left or not after else x + 10, ha="right" if left or not after else "left", fontweight=weight)
+            before = left or not after
+            number.set(text=f"{value:.0f}", x=_clear(x - (15 if hit else 12), 19.6 if hit else 17.5) if before else x + 10,
+                       ha="right" if before else "left", fontweight=weight)
             halos += [fh.circle(x, y, 9.5)] if hit else []
         self.halos.set_path(fh.joined(halos))
         count, total, low, high = sum(inside), len(values), min(values), max(values)
         what = {"model": "of all their parameters", "block": "of attention + FFN", "active": "of what one token uses"}[reading]
         own = [hit for (share, _), hit in zip(self.rows, inside) if share.kind in ("plain", "gated")]
-        self.title = f"{count} of {total} models hold 70–85 % {what} in the FFN"
-        self.sentence = (f"The range is {low:.0f} % to {high:.0f} %. Of the {len(own)} models whose heads all have keys of their own, "
-                         f"{sum(own) or 'none'} {'falls' if sum(own) == 1 else 'fall'} in the band.")
-        self.alt = (f"Dot plot of the FFN's share {what} for {total} models in four groups, {low:.0f} % to {high:.0f} %. {count} lie between 70 and 85 %, "
+        self.title = f"{count} of {total} model{'s' * (total != 1)} hold{'s' * (count == 1)} 70–85 % {what} in the FFN"
+        self.sentence = (f"The range is {low:.0f} % to {high:.0f} %. Of the {len(own)} model{'s' * (len(own) != 1)} whose heads all have keys of their own, "
+                         f"{sum(own) or 'none'} {'fall' if sum(own) > 1 else 'falls'} in the band.")
+        self.alt = (f"Dot plot of the FFN's share {what} for {total} model{'s' * (total != 1)} in four groups, {low:.0f} % to {high:.0f} %. {count} {'lies' if count == 1 else 'lie'} between 70 and 85 %, "
                     f"{sum(own) or 'none'} of them with own keys in every head.")
 
 
 def _x(percent):
     return LEFT + (RIGHT - LEFT) * (np.asarray(percent, float) - LOW) / (HIGH - LOW)
+
+
+def _clear(right, width):
+    """Where a number that ends at `right` stands free of the axis' lines: a small nudge right if that does, else left of the line."""
+    for line in (_x(percent) for percent in range(LOW, HIGH, 10)):
+        if right - width - 1.5 < line < right + 3:
+            nudge = line + 1.5 - right + width
+            return right + nudge if nudge <= 4.5 else line - 3
+    return right
 
 
 def _diamond(x, y, r):

@@ -152,7 +152,7 @@ def test_what_a_cache_saves_is_counted_step_by_step(tokens):
     assert model.cache_saving(tokens) == saved
 
 
-@pytest.mark.parametrize("d, tokens, percent", [(4096, 1024, 66), (4096, 8192, 60), (768, 1024, 62)])
+@pytest.mark.parametrize("d, tokens, percent", [(4096, 1024, 66), (4096, 8192, 60), (768, 1024, 62), (4096, 32768, 46), (4096, 65536, 35)])
 def test_the_ffns_part_of_what_is_saved(d, tokens, percent):
     saved = plain(d_model=d, d_ff=4 * d).cache_saving(tokens)
     assert round(100 * saved["ffn"] / sum(saved.values())) == percent
@@ -189,7 +189,13 @@ def test_all_layers():
     (dict(d_model=2 ** 21), ValueError, "d_model is 2,097,152"), (dict(vocab=float("inf")), ValueError, "vocab is inf"),
     (dict(heads="8"), TypeError, "heads must be a whole number"), (dict(kv_heads=None), TypeError, "kv_heads"),
     (dict(layers=True), TypeError, "layers"), (dict(d_ff=[1, 2]), TypeError, "d_ff"), (dict(d_ff=np.ones(2)), TypeError, "d_ff"),
-    (dict(d_ff=1j), TypeError, "d_ff"), (dict(d_ff=10 ** 400), TypeError, "d_ff")])
+    (dict(d_ff=1j), TypeError, "d_ff"), (dict(d_ff=10 ** 400), ValueError, "d_ff is more than 10.18"),
+    (dict(d_ff=1e9 + 0.5), ValueError, "d_ff is 1,000,000,000.5, expected a whole"), (dict(layers=2.34567), ValueError, "layers is 2.3457, expected"),
+    (dict(layers=np.True_), TypeError, "layers"), (dict(layers=torch.tensor(2)), TypeError, "layers must be a whole number, got Tensor"),
+    *[(dict(head_dim=bad), ValueError, "head_dim") for bad in (0, -5, 2.5, float("nan"))], (dict(attn_bias="foo"), ValueError, "attn_bias 'foo'"),
+    (dict(window=(4096, 0)), ValueError, "window"), (dict(window=5), TypeError, "window"), (dict(active=2), ValueError, "active is 2"),
+    (dict(positions=-1), ValueError, "positions"), (dict(norms=float("nan")), ValueError, "norms"), (dict(other=-1), ValueError, "other"),
+    (dict(gated="no"), TypeError, "gated")])
 def test_what_is_no_model_is_refused(sizes, error, words):
     with pytest.raises(error, match=words):
         plain(**sizes)
@@ -208,6 +214,11 @@ def test_an_unknown_name_lists_the_known_ones(name):
     with pytest.raises(ValueError) as error:
         find(name)
     assert all(known in str(error.value) for known in COUNTED)
+
+
+def test_an_unknown_share_names_the_known_ones():
+    with pytest.raises(ValueError, match="'foo' is not known; known are block, model, active"):
+        plain().share("foo")
 
 
 def test_the_table_cannot_be_changed_from_outside():
