@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(items):
     def order(item):
         if item.path.suffix == ".ipynb":
             return 1, [-ord(letter) for letter in item.path.name[:2]]
-        return (0 if item.path.name in ("test_solutions.py", "test_explorers.py") else 2), []
+        return -1 if item.path.parent.name == "browser" else 0 if item.path.name in ("test_solutions.py", "test_explorers.py") else 2, []
 
     items.sort(key=order)  # stable: within a file nothing moves
     if not PIXELS_HOLD:

@@ -489,13 +489,13 @@ class _Entry:
         self.quiet, self.value = True, value
         self.box.value = self.written(value)
         self.stand()
-        self.quiet = False
 
     def stand(self):
         """Put the slider at the step nearest to the value: any other place the page would round and send back."""
-        near = self.nearest(self.value)
+        self.quiet, near = True, self.nearest(self.value)
         if abs(self.slider.value - near) > 1e-9:       # a rounding error sent back would undo a faster hand's next step
             self.slider.value = near
+        self.quiet = False
 
     def nearest(self, value):
         low, high, step, log = self.spec
@@ -639,9 +639,7 @@ class Explorer(widgets.VBox):
             self._sync(_Pick)                     # a box keeps what was typed; a button must not stay lit,
             for entry in self.entries.values():   # nor a slider stand where the picture is not
                 if isinstance(entry, _Entry):
-                    entry.quiet = True
                     entry.stand()
-                    entry.quiet = False
             if isinstance(error, (ValueError, TypeError)):
                 return self._say(f"{error}. The last good picture stays.")
             if self.strict:

@@ -11,7 +11,7 @@ import argparse
 import gc
 import io
 import itertools
-import json
+import math
 import pathlib
 import statistics
 import subprocess
@@ -38,8 +38,10 @@ def states(explorer):
     picks = [entry for entry in explorer.entries.values() if not hasattr(entry, "slider")]
     for step in itertools.count(1):
         for entry in numbers:
-            low, high, size = entry.spec
-            yield entry.slider, low + size * (7 * step % (round((high - low) / size) + 1))
+            low, high, size, log = entry.spec
+            steps = math.floor(math.log2(high / low)) if log else round((high - low) / size)
+            at = 7 * step % (steps + 1)
+            yield entry.slider, low * 2 ** at if log else low + size * at
         for entry in picks:
             options = [value for _, value in entry.picker.options] if hasattr(entry.picker, "options") else [False, True]
             yield entry.picker, options[step % len(options)]
@@ -109,7 +111,7 @@ def draw(value):
     display(Image(buffer.getvalue(), width=picture.size[0]))
 
 import numpy as np
-low, high, step = entry.spec
+low, high, step = entry.spec[:3]
 both = widgets.interactive(draw, value=widgets.FloatSlider(entry.slider.value, min=low, max=high, step=step))
 both.add_class("usual")
 both
@@ -209,13 +211,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--browser", action="store_true")
     parser.add_argument("--floor", action="store_true")
+    parser.add_argument("--only", nargs="*", default=[], help="notebooks, by the beginning of their names")
     options = parser.parse_args()
     print("| explorer | new figure, CPU ms | ours, CPU ms | times faster | kB | MB over 500 |\n|---|---|---|---|---|---|")
-    for path in COUNTS:
+    chosen = [path for path in COUNTS if not options.only or path.name.startswith(tuple(options.only))]
+    for path in chosen:
         for number, explorer in enumerate(explorers(path) if COUNTS[path] else []):
             print(kernel(path, number, explorer), flush=True)
     if options.browser:
         print("\n| explorer | new figure, paint ms | ours, paint ms | times faster | new figure, a second | ours |\n|---|---|---|---|---|---|")
-        browser([(path, number) for path in COUNTS for number in range(COUNTS[path])])
+        browser([(path, number) for path in chosen for number in range(COUNTS[path])])
     if options.floor:
         floor()

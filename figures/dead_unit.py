@@ -67,7 +67,7 @@ class DeadUnit(fh.Picture):
         for bars, slope, lessons, largest, count in zip(self.slopes, slopes, self.lessons, self.largest, taught):
             bars.set(slope)
             lessons.set_text(f"not 0: {count} of {len(z)}")
-            largest.set_text(f"largest |slope| {_small(np.abs(slope).max())}")
+            largest.set_text(f"|slope| at most {_small(np.abs(slope).max())}".replace("at most below", "below"))
         on = int((z > 0).sum())
         self.on.set_text(f"on for {on} of {len(z)}")
         self.off.set_text(f"largest z {fh.num(z.max())}")

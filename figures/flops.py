@@ -252,10 +252,8 @@ class Flops(fh.Picture):
         if model.second:
             notes.append(f"FLOPs of one encoder layer; {model.second} of {model.layers} layers are a decoder's, with a second attention.")
         if model.experts > 1:
-            twin = next((known.name.removesuffix(" v0.1") for known in model_costs.models().values() if known is not model
-                         and all(getattr(known, size) == self.values[size] for size in SIZES)), "")
             notes.append(f"{model.experts} experts a layer are stored, {model.active} used: of the {model.total_active:,} parameters a token uses "
-                         f"{_percent(model.share('active'))} are FFN." + (f" An edit undone ends at {twin}." if twin else ""))
+                         f"{_percent(model.share('active'))} are FFN.")
         if own:
             notes.append("Your sizes: a decoder without biases, head size d_model ÷ heads, an output matrix of its own.")
         elif model.second_hand:
