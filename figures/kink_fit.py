@@ -78,7 +78,7 @@ class KinkFit(fh.Picture):
         x, k = v["x"], v["k"]
         knots, fitted = v["fits"][k]
         miss, error = fitted - v["target"], self._error(k)
-        at, share = int(np.abs(miss).argmax()), miss / error if error else 0 * miss
+        at, share = int(np.abs(miss).round(9).argmax()), miss / error if error else 0 * miss
         corners = np.unique(np.concatenate([x[[0, -1]], knots]))       # between them the fit is straight
         self.fit.set_data(corners, np.interp(corners, x, fitted))
         close = CURVE[2] / (k + 1) < 2 * SQUARE

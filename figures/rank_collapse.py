@@ -9,8 +9,9 @@ from matplotlib.path import Path
 import ffn_helpers as fh
 
 LEFT, WIDTH = 118, 720
+ROUNDING = 1e-15                                      # what float64 cannot tell from nothing
 LINEAR, LOG = (112, 168), (332, 180)                  # top and height of the two plots
-LOWEST, HIGHEST = -17, 1                              # decades of the lower plot
+LOWEST, HIGHEST = -16, 1                              # decades of the lower plot
 CLOUDS, BOX = (562, 616), 46                          # top of the two rows of clouds, side of a box
 RING = 4.6 * np.c_[np.cos(np.arange(12) * np.pi / 6), np.sin(np.arange(12) * np.pi / 6)]
 NAMES = "attention only", "attention + MLP", "attention + skip", "all three"
@@ -43,17 +44,17 @@ class RankCollapse(fh.Picture):
         layers = self.values["distance"].shape[-1] - 1
         self.x = LEFT + 22 + (WIDTH - 44) * np.arange(layers + 1) / layers
         self.linear = lambda d: LINEAR[0] + LINEAR[1] * (1 - np.asarray(d) / 1.05)
-        self.log = lambda d: LOG[0] + LOG[1] * (1 - (np.log10(np.maximum(d, 10.0 ** LOWEST)) - LOWEST) / (HIGHEST - LOWEST))
+        self.log = lambda d: LOG[0] + LOG[1] * (1 - (np.log10(d) - LOWEST) / (HIGHEST - LOWEST))
         self.text(20, LINEAR[0] - 22, "Distance of the tokens from their mean ÷ their size", 12, "bold")
         self.text(20, LOG[0] - 22, "The same on a logarithmic scale", 12, "bold")
         for top, height in (LINEAR, LOG):
             self.line((LEFT, LEFT, LEFT + WIDTH), (top, top + height, top + height), width=0.9)
         for value in (0, 0.5, 1):
             self.text(LEFT - 8, self.linear(value), fh.num(value), ha="right")
-        for power, label in ((0, "1"), (-4, "10⁻⁴"), (-8, "10⁻⁸"), (-12, "10⁻¹²"), (-16, "10⁻¹⁶")):
+        for power, label in ((0, "1"), (-4, "10⁻⁴"), (-8, "10⁻⁸"), (-12, "10⁻¹²")):
             self.text(LEFT - 8, self.log(10.0 ** power), label, ha="right")
-        self.rectangle(LEFT, self.log(1e-15), WIDTH, LOG[0] + LOG[1] - self.log(1e-15), fh.tint(fh.INK, 0.1), line=0, zorder=0.5)
-        self.text(LEFT + WIDTH + 8, self.log(2e-16), "rounding", colour=fh.WEIGHT)
+        self.rectangle(LEFT, self.log(ROUNDING), WIDTH, LOG[0] + LOG[1] - self.log(ROUNDING), fh.tint(fh.INK, 0.1), line=0, zorder=0.5)
+        self.text(LEFT + WIDTH + 8, self.log(10.0 ** (LOWEST + 0.5)), "rounding", colour=fh.WEIGHT)
         for i, x in enumerate(self.x):
             self.text(x, LOG[0] + LOG[1] + 14, str(i), ha="center")
         self.text(LEFT + WIDTH + 8, LOG[0] + LOG[1] + 14, "layers", 10.5)
@@ -75,7 +76,7 @@ class RankCollapse(fh.Picture):
     def update(self):
         v = self.values
         at = v["names"].index(v["start"])
-        runs = v["distance"][at]
+        runs = np.maximum(v["distance"][at], ROUNDING)      # below, it differs from processor to processor
         middle, low, high = np.median(runs, axis=1), runs.min(axis=1), runs.max(axis=1)
         ring, square, areas, lines = [], [], [], [[], []]
         for place in (self.linear, self.log):
@@ -131,7 +132,7 @@ def _first(curve, level):
     if not len(below) or below[0] == 0:
         return len(curve) - 1.0
     i = below[0]
-    a, b = np.log10(np.maximum(curve[i - 1:i + 1], 1e-17))
+    a, b = np.log10(curve[i - 1:i + 1])
     return i - 1 + (a - np.log10(level)) / (a - b)
 
 
