@@ -6,6 +6,7 @@ same in twice to three times the time, since it lays out and writes every label 
 is an outline that is sent once. It knows shapes and one-line text in opaque colours, no images, and
 nothing of the course.
 """
+import html
 import itertools
 from functools import lru_cache
 
@@ -81,18 +82,19 @@ class SvgLayer(RendererBase):
         self.parts, self.new, self.fresh = [], [], fresh
         self.known = set() if fresh else set(self.lasting)
 
-    def finish(self):
+    def finish(self, alt=""):
         if self.fresh:
             self.lasting = frozenset(self.known)
+        heard = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
         return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
-                f'style="display:block" aria-hidden="true"><defs>{"".join(self.new)}</defs>{"".join(self.parts)}</svg>')
+                f'style="display:block" {heard}><defs>{"".join(self.new)}</defs>{"".join(self.parts)}</svg>')
 
-    def draw(self, artists):
-        """The `<svg>` of some artists, to lie over what `still` has drawn."""
+    def draw(self, artists, alt=""):
+        """The `<svg>` of some artists, to lie over what `still` has drawn; `alt` speaks for both."""
         self.start()
         for artist in artists:
             artist.draw(self)
-        return self.finish()
+        return self.finish(alt)
 
     def still(self, figure, moving):
         """The `<svg>` of a figure without the artists that move, but with the definitions that they use now."""

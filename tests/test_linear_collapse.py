@@ -170,7 +170,7 @@ def test_texts_at_the_default():
     assert shown(linear_collapse.default()) == sorted([
         "Linear steps fold into one step; with a ReLU in between they cannot",
         "Without a ReLU one step, × 8 + 12, does it all. With it the best one misses by 9.1 on the line, 0.7 on the sheet.",
-        "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. Pink: a crease. "
+        "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. Thick: a crease. "
         "● unit on at the point, ○ off.",
         "Without a ReLU", "With a ReLU", "ReLU", "=", "≠", "x", "x", "y", "y",
         *["x = −5"] * 4, "y = −28", "y = −28", "y = 0", "y = −9.1", *["× 2", "+ 3", "× 4"] * 2, "−10", "−10", "−7", "−7", "0",
@@ -283,7 +283,7 @@ def test_errors_of_the_bends():
         assert len(slopes) == k + 1 and (np.abs(np.diff(slopes)) > 1e-6).all()      # k bends that bend
         strip = np.interp(x, *picture.misses.get_data()) * error
         assert strip == pytest.approx(fitted - np.sin(3 * x), abs=0.15 * error)
-        assert np.abs(picture.top.get_ydata()[0]) == 1 and list(picture.worst.get_ydata()) == [0, picture.top.get_ydata()[0]]
+        assert np.abs(picture.top.get_ydata()[0]) == pytest.approx(1) and list(picture.worst.get_ydata()) == [0, picture.top.get_ydata()[0]]
         assert numbers(picture.scale[0].get_text())[0] == pytest.approx(error, abs=6e-4)
         assert picture.current.get_data()[1][0] == pytest.approx(error, rel=0.01)
     assert "straight line misses" in picture.set(k=0).title
