@@ -131,9 +131,9 @@ def only_hue(marks, least=12):
 
 
 def stand_and_hang(feet, heads):
-    """Do pieces with `feet` stand on the lines from which those with `heads` hang, several to a line, none under another?"""
+    """Do pieces with `feet` stand on the lines from which those with `heads` hang, several to a line, few above one another?"""
     ground, ceiling = ({y for _, y in corners} for corners in (feet, heads))
-    return ((ground <= ceiling or ceiling <= ground) and not feet & heads
+    return ((ground <= ceiling or ceiling <= ground) and 2 * len(feet & heads) <= min(len(feet), len(heads))
             and len(ground) < len(feet) and len(ceiling) < len(heads))
 
 
