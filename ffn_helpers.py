@@ -533,7 +533,7 @@ class _Pick:
         else:
             self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=shown,
                                                 style={**room, "button_width": "auto"},
-                                                layout=widgets.Layout(width="max-content", max_width="100%", display="flex"))
+                                                layout=widgets.Layout(width="max-content", max_width="100%", display="flex", flex_flow="row wrap"))
         self.widget = self.picker
         self.picker.observe(self._picked, "value")
 
@@ -580,8 +580,7 @@ class Explorer(widgets.VBox):
         self.still, self.live = (widgets.HTML(svg, layout=widgets.Layout(grid_area="picture", margin="0"))
                                  for svg in (picture.still_svg(), ""))
         stage = widgets.GridBox([self.still, self.live], layout=widgets.Layout(
-            grid_template_areas='"picture"', grid_template_columns="100%", width="100%",
-            max_width=f"{picture.size[0]}px"))
+            grid_template_areas='"picture"', grid_template_columns="100%", width="100%", max_width=f"{picture.size[0]}px"))
         lines = [widgets.HBox(row, layout=widgets.Layout(flex_flow="row wrap")) for row in [buttons, *(r for _, r in rows)]]
         super().__init__([*lines, self.message, stage, self.words, aid])
         for widget, name in [(self, "explorer"), (self.message, "message"), (stage, "stage"), (self.live, "live"), (self.words, "words")]:
