@@ -24,6 +24,16 @@ Label = namedtuple("Label", "text x0 y0 x1 y1 size colour")
 # pieces are; `bottoms` and `tops` are their left corners (x, y), so that bars that stand differ from bars that hang.
 Mark = namedtuple("Mark", "fill edge width dashed hatch kind bottoms tops")
 
+# What tells two marks of one lightness and one shape apart, where it is not how they are drawn: {(picture, hue, hue): cue}.
+OTHER_CUES = {
+    ("gated_ffn", "HIDDEN", "NEGATIVE"): "small squares on a curve against one area on axes of its own",
+    ("gated_ffn", "NEGATIVE", "grey"): "bars in frames against the rows of weights, each with its name",
+    ("hand_worked", "NEGATIVE", "POSITIVE"): "the number in the cell has its sign; strips lie at the bottom or on top",
+    ("hand_worked", "NEGATIVE", "grey"): "the number in the cell",
+    ("hand_worked", "POSITIVE", "grey"): "the number in the cell",
+    ("meeting", "NEGATIVE", "grey"): "bars in frames against the book",
+}
+
 
 class Recorder(SvgLayer):
     """Draws nothing; `labels`, `marks()`, `colours`, `alphas` and `hatched` say what it was asked to draw.
@@ -135,6 +145,12 @@ def stand_and_hang(feet, heads):
     ground, ceiling = ({y for _, y in corners} for corners in (feet, heads))
     return ((ground <= ceiling or ceiling <= ground) and 2 * len(feet & heads) <= min(len(feet), len(heads))
             and len(ground) < len(feet) and len(ceiling) < len(heads))
+
+
+def told_by_hue(name, drawing):
+    """Pairs of hues that mean two things in a recorded picture and differ in nothing else, and those with another cue."""
+    pairs = {(name, *sorted(map(family, pair))) for pair in only_hue(drawing.marks())}
+    return pairs - set(OTHER_CUES), pairs & set(OTHER_CUES)
 
 
 def faint(picture, labels, ratio=4.5, share=0.85):
