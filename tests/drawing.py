@@ -27,6 +27,7 @@ Mark = namedtuple("Mark", "fill edge width dashed hatch kind bottoms tops")
 # What tells two marks of one lightness and one shape apart, where it is not how they are drawn: {(picture, hue, hue): cue}.
 OTHER_CUES = {
     ("gated_ffn", "HIDDEN", "NEGATIVE"): "small squares on a curve against one area on axes of its own",
+    ("gated_ffn", "HIDDEN", "POSITIVE"): "the same, where the product is positive",
     ("gated_ffn", "NEGATIVE", "grey"): "bars in frames against the rows of weights, each with its name",
     ("hand_worked", "NEGATIVE", "POSITIVE"): "the number in the cell has its sign; strips lie at the bottom or on top",
     ("hand_worked", "NEGATIVE", "grey"): "the number in the cell",

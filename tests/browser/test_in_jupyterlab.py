@@ -146,6 +146,7 @@ class Driven:
                 handles.nth(i).press(key)
                 self.page.wait_for_function("([box, end]) => Number(box.value.replace('−', '-')) === end",
                                             arg=[boxes.nth(i).element_handle(), end])
+                assert float(handles.nth(i).get_attribute("aria-valuetext")) == pytest.approx(end)      # also where it counts in doublings
                 seen.add(self.settled())
             assert len(seen | {first}) > 1, f"{name} moves nothing"
             boxes.nth(i).fill(start)
