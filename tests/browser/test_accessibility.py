@@ -12,30 +12,20 @@ from tests.browser.lab import CHROMIUM, ROOT
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 
 
-@pytest.mark.parametrize("fault, rule", [
-    ("<button></button>", "button-name"),
-    ('<div role="slider" aria-valuenow="1" tabindex="0">1</div>', "aria-input-field-name"),
-    ("<img src='data:,'>", "image-alt"),
-    ("<p style='color:#999'>pale</p>", "color-contrast")])
-def test_axe_bites(page, fault, rule):
-    page.set_content(f"<html lang=en><title>t</title><main><h1>t</h1>{fault}</main></html>")
-    found, = serious(page, "body")
-    assert found.startswith(rule)
+def test_axe_bites_and_lets_good_pass(page):
+    page.set_content("""<html lang=en><title>t</title><main><h1>t</h1><button>Reset</button><button></button><img src="data:,">
+        <div role="slider" aria-valuenow="1" tabindex="0">1</div><p style="color:#999">pale</p></main></html>""")
+    rules = [found.partition(" · ")[0] for found in serious(page, "body")]
+    assert sorted(rules) == ["aria-input-field-name", "button-name", "color-contrast", "image-alt"]
 
 
-def test_axe_lets_a_good_page_pass(page):
-    page.set_content("<html lang=en><title>t</title><main><h1>t</h1><button>Reset</button></main></html>")
-    assert serious(page, "body") == []
-
-
-@pytest.mark.parametrize("fault, word", [
-    ('<button style="width:20px;overflow:hidden;white-space:nowrap">a long name</button>', "cut"),
-    ('<button style="margin-left:350px;width:80px">out</button>', "sticks out"),
-    ('<button>one</button><button style="margin-left:-20px">two</button>', "on each other"),
-    ('<div style="width:900px">wide</div>', "wider than its cell")])
-def test_narrow_windows_bite(page, fault, word):
-    page.set_content(f'<div class="jp-OutputArea-output" style="overflow:auto"><div class="ffn-explorer" style="width:400px">{fault}</div></div>')
-    assert any(found.startswith(word) for found in cramped(page, 640))
+def test_narrow_windows_bite(page):
+    page.set_content("""<div class="jp-OutputArea-output" style="overflow:auto"><div class="ffn-explorer" style="width:400px">
+        <button style="width:20px;overflow:hidden;white-space:nowrap">a long name</button><br>
+        <button style="margin-left:350px;width:80px">out</button><br>
+        <button>one</button><button style="margin-left:-20px">two</button></div><div style="width:900px">wide</div></div>""")
+    assert sorted(found.partition(":")[0] for found in cramped(page, 640)) == [
+        "cut", "on each other", "sticks out", "wider than its cell"]
 
 
 # What ipywidgets 7.7.1, Colab's, makes of a number and of a choice, as far as explorer.js looks at it.
