@@ -3,6 +3,7 @@ import re
 import shutil
 from collections import namedtuple
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import jinja2
 
@@ -63,14 +64,14 @@ class Course:
         if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|#", url):
             return url
         file, mark, fragment = url.partition("#")
-        path = (self.root / folder / file).resolve().relative_to(self.root.resolve()).as_posix()
+        path = (self.root / folder / unquote(file)).resolve().relative_to(self.root.resolve()).as_posix()
         if path == "README.md":
             return "index.html"
         if path.startswith("notebooks/") and Path(path).stem in self.names:
             return f"{Path(path).stem}.html{mark}{fragment}"
         if self.slug is None:
             return None
-        return f"https://github.com/{self.slug}/{'tree' if (self.root / path).is_dir() else 'blob'}/main/{path}{mark}{fragment}"
+        return f"https://github.com/{self.slug}/{'tree' if (self.root / path).is_dir() else 'blob'}/main/{quote(path)}{mark}{fragment}"
 
 
 def build(root, out):

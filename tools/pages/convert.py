@@ -10,6 +10,7 @@ import struct
 from collections import namedtuple
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import nbformat
 from latex2mathml.converter import convert as mathml
@@ -122,7 +123,8 @@ class Renderer(IPythonRenderer):
         return text if url is None else f'<a href="{html.escape(url)}">{text}</a>'
 
     def image(self, text, url, title=None):
-        return self.copy(text, (self.course.root / self.folder / url).read_bytes(), Path(url).name)
+        path = self.course.root / self.folder / unquote(url)
+        return self.copy(text, path.read_bytes(), path.name.replace(" ", "-"))
 
     def block_code(self, code, info=None):
         return code_block(code, (info or "").split(" ")[0])
