@@ -12,7 +12,7 @@ START = dict(x=1.0, W1=[1.0, 1.0, 1.0], b1=[2.0, 0.0, -2.0], activation="relu")
 FIXED = dict(W2=[1.0, -2.0, 2.0], b2=1.0)
 LIMITS = dict(x=(-4, 4, 0.1), W1=(-2, 2, 0.5), b1=(-3, 3, 0.5))
 # The curve's box in its drawing, with what it shows; the bars of z in the network's.
-FRAME = dict(left=56, top=34, width=448, height=264, low=-4, high=4, bottom=-4, ceiling=4)
+FRAME = dict(left=64, top=34, width=440, height=264, low=-4, high=4, bottom=-4, ceiling=4)
 BAR = dict(base=[74, 206, 338], unit=8, longest=38)
 STRIPS = dict(top=[336, 359, 382], height=14)
 
@@ -106,8 +106,12 @@ def marks(x, W1, b1, activation):
     m["beyond.points"] = f"{pixels(at)},{pixels(tip)} {pixels(at - 9)},{pixels(foot)} {pixels(at + 9)},{pixels(foot)}"
     m["beyond.visibility"] = "visible" if beyond else "hidden"
     m["value.text"] = f"y = {fh.num(y)}"
-    m["value.x"], m["value.text-anchor"] = (pixels(at + 13), "start") if x <= 1.5 else (pixels(at - 13), "end")
-    m["value.y"] = pixels(min(max(height - 10, FRAME["top"] + 18), FRAME["top"] + FRAME["height"] - 8))
+    # The label stands where the curve is not: above it, on the side to which it falls, unless the frame ends there.
+    rising = sum(w * v for w, v, value in zip(W1, FIXED["W2"], z) if activation == "identity" or value > 0) > 0
+    left = x > 1.5 or rising and x >= -1.5
+    above = left == rising
+    m["value.x"], m["value.text-anchor"] = (pixels(at - 13), "end") if left else (pixels(at + 13), "start")
+    m["value.y"] = pixels(min(max(height - 10 if above else height + 24, FRAME["top"] + 18), FRAME["top"] + FRAME["height"] - 8))
 
     numbers = f"x = {fh.num(x)} gives z = {fh.vec(z)}."
     where = f"at x = {listed([fh.num(bend) for bend in found])}" if found else f"between {fh.num(FRAME['low'])} and {fh.num(FRAME['high'])}"
@@ -116,7 +120,7 @@ def marks(x, W1, b1, activation):
         m["status.text"] = (f"{numbers} Nothing is cut, so y = {fh.num(y)}, and the three units together make "
                             f"one straight line: y = {line(slope, offset)}.")
     else:
-        m["finding.text"] = "No bend here" if not found else f"{len(found)} bend{'s' * (len(found) > 1)}, where a unit switches"
+        m["finding.text"] = "No bend here" if not found else f"{len(found)} bend{'s' * (len(found) > 1)}, where units switch"
         m["status.text"] = (f"{numbers} The ReLU cuts {sum(cut)} of 3: h = {fh.vec(h)}, so y = {fh.num(y)}. "
                             f"The line {'bends' if found else 'has no bend'} {where}.")
     return m

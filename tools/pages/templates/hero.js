@@ -82,14 +82,17 @@ function marks(values) {
   m["beyond.points"] = `${pixels(at)},${pixels(height)} ${pixels(at - 9)},${pixels(foot)} ${pixels(at + 9)},${pixels(foot)}`;
   m["beyond.visibility"] = beyond ? "visible" : "hidden";
   m["value.text"] = `y = ${num(y)}`;
-  m["value.x"] = pixels(x <= 1.5 ? at + 13 : at - 13);
-  m["value.text-anchor"] = x <= 1.5 ? "start" : "end";
-  m["value.y"] = pixels(Math.min(Math.max(height - 10, FRAME.top + 18), FRAME.top + FRAME.height - 8));
+  const rising = dot(W1, UNITS.map(i => !relu || z[i] > 0 ? FIXED.W2[i] : 0)) > 0;
+  const left = x > 1.5 || rising && x >= -1.5;
+  const above = left === rising;
+  m["value.x"] = pixels(left ? at - 13 : at + 13);
+  m["value.text-anchor"] = left ? "end" : "start";
+  m["value.y"] = pixels(Math.min(Math.max(above ? height - 10 : height + 24, FRAME.top + 18), FRAME.top + FRAME.height - 8));
 
   const numbers = `x = ${num(x)} gives z = ${vec(z)}.`;
   if (relu) {
     const where = found.length ? `at x = ${listed(found.map(num))}` : `between ${num(FRAME.low)} and ${num(FRAME.high)}`;
-    m["finding.text"] = found.length ? `${found.length} bend${found.length > 1 ? "s" : ""}, where a unit switches` : "No bend here";
+    m["finding.text"] = found.length ? `${found.length} bend${found.length > 1 ? "s" : ""}, where units switch` : "No bend here";
     m["status.text"] = `${numbers} The ReLU cuts ${cut.filter(Boolean).length} of 3: h = ${vec(h)}, so y = ${num(y)}. ` +
       `The line ${found.length ? "bends" : "has no bend"} ${where}.`;
   } else {
@@ -115,7 +118,7 @@ function draw() {
     } else element.setAttribute(attribute, text);
   }
   for (const slider of form.querySelectorAll("input[type=range]")) {
-    slider.nextElementSibling.textContent = num(slider.valueAsNumber);
+    slider.nextElementSibling.textContent = num(slider.valueAsNumber);      // for the eye: a slider says its value itself
   }
 }
 
