@@ -476,18 +476,20 @@ def stock():
 
 @every_notebook
 def test_the_stock_exporter_shows_every_picture_and_every_answer(path, stock):
-    """Pixels replaced by a number: they are long, and only their order matters here."""
+    """Without the code, which takes long to colour, and with a number for each picture's pixels."""
     notebook = nbformat.read(path, as_version=4)
     images, answers = [], []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             answers += re.findall(r"<summary>(.*?)</summary>", cell.source)
+        else:
+            cell.source = ""
         for output in cell.get("outputs", []):
             if "text/html" in output.get("data", {}):
                 output.data["text/html"] = re.sub(r"base64,[^\"]+", f"base64,{len(images):08}", output.data["text/html"])
                 images += images_in(output.data["text/html"])
     body, _ = stock.from_notebook_node(notebook)
-    shown = [image for image in images_in(re.sub(r"<script.*?</script>|<style.*?</style>", "", body, flags=re.S))]
+    shown = images_in(re.sub(r"<script.*?</script>|<style.*?</style>", "", body, flags=re.S))
     assert [(image["src"], image["alt"]) for image in shown] == [(image["src"], image["alt"]) for image in images]
     assert [html.unescape(text) for text in re.findall(r"<details>\s*<summary>(.*?)</summary>", body)] == [html.unescape(text) for text in answers]
     assert body.count("</details>") == len(answers)

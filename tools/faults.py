@@ -254,7 +254,7 @@ FAULTS = [
     ("site: a slider without its name", "tools/pages/templates/index.html.j2", replaced('<label for="control-', '<label for="hero-'), site("controls_have_names")),
     ("site: the still picture subtracts its biases", "tools/pages/hero.py", replaced("* np.asarray(W1) + ", "* np.asarray(W1) - "), site("the_picture_says_what_torch_computes", 0)),
     ("site: the script cuts nothing", "tools/pages/templates/hero.js", replaced("Math.max(value, 0)", "Math.max(value, value)"),
-     PAGES + "the_script_says_what_the_helper_computes"),
+     PAGES + "the_script_says_what_the_helper_computes_and_the_keyboard_moves_it"),
 ]
 if (ROOT / "notebooks/data/claims.csv").exists():
     FAULTS += [
