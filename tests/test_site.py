@@ -297,15 +297,16 @@ def luminance(colour):
 
 def test_text_stands_out_in_light_and_dark(site):
     css = (site / "style.css").read_text(encoding="utf-8")
+    assert "@media screen and (prefers-color-scheme: dark)" in css      # paper is white
     light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-fA-F]{6})", block)) for block in re.findall(r":root \{(.*?)\}", css, re.S)[:2])
     for colours in (light, {**light, **dark}):
         for text in ("text", "quiet", "link", "string"):
             for ground in ("ground", "panel", "soft-accent"):
                 bright, dim = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
                 assert (bright + 0.05) / (dim + 0.05) >= 4.5, (text, ground)
-        for mark in ("positive", "negative", "wire", "accent"):      # what is drawn needs 3
+        for mark in ("positive", "negative", "wire"):      # what is drawn needs 3; HIDDEN alone has 2.95, so it is outlined
             bright, dim = sorted((luminance(colours[mark]), luminance(colours["ground"])), reverse=True)
-            assert (bright + 0.05) / (dim + 0.05) >= 2.9, mark
+            assert (bright + 0.05) / (dim + 0.05) >= 3, mark
 
 
 # ---------------------------------------------------------------- the build
