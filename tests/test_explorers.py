@@ -14,7 +14,7 @@ import ffn_helpers as fh
 from conftest import TOLERANCE, difference
 from tests.drawing import Recorder, bare, off_page
 from tests.execution import calls, fresh_kernel, may_raise, numbered, run
-from tests.test_notebooks import NOTEBOOKS, Images, read
+from tests.test_notebooks import NOTEBOOKS, images_in, read
 from tests.test_svg_layer import defined, tree, used
 
 BAD_TEXTS = ["abc", "nan", "inf", "-inf", "1e308", "", "−−1", "1,5", "<b>7</b>"]
@@ -218,7 +218,7 @@ def test_start(explorer):
 @every_explorer
 def test_saved_file_holds_the_picture_with_its_alt_text(explorer):
     bundle = explorer._repr_mimebundle_()
-    image, = Images(bundle["text/html"]).found
+    image, = images_in(bundle["text/html"])
     assert image["alt"] == explorer.picture.alt and image["src"].startswith("data:image/png;base64,iVBOR")
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == explorer.model_id
     assert bundle["text/plain"] == explorer.picture.sentence
