@@ -75,7 +75,7 @@ class Hub:
         ports = [probe.getsockname()[1] for probe in sockets]
         for probe in sockets:
             probe.close()
-        self.url = f"http://127.0.0.1:{ports[0]}"
+        self.url, self.link = f"http://127.0.0.1:{ports[0]}", link_to(f"file://{self.upstream}", "course", NOTEBOOK)
         config = folder / "jupyterhub_config.py"
         config.write_text("import os\n" + CONFIG.format(*ports, config=str(ROOT / "docs" / "jupyterhub_config.py")))
         self.log = folder / "hub.log"
@@ -158,10 +158,9 @@ class Learner:
     async def pull(self):
         """Follow the hub's link: nbgitpuller clones or updates `course`. Returns the seconds and what it printed."""
         began = time.perf_counter()
-        link = link_to(f"file://{self.hub.upstream}", "course", NOTEBOOK)
-        assert (await self.get(link)).url.path == self.base + "git-pull"
-        query = {"repo": f"file://{self.hub.upstream}", "branch": "main", "targetpath": "course"}
-        answer = await self.ask("GET", self.base + "git-pull/api", self.base, params=query)
+        page = await self.get(self.hub.link)
+        assert page.url.path == self.base + "git-pull"
+        answer = await self.ask("GET", self.base + "git-pull/api", self.base, params=page.url.params)
         events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
         assert events[-1]["phase"] == "finished", f"the pull failed: {events[-1]}"
         return time.perf_counter() - began, "".join(event.get("output", "") for event in events)
@@ -278,16 +277,15 @@ class Slider:
         self.box, self.id = next(pair for pair in pairs if kernel.models[pair[1]]["_model_name"] == "FloatSliderModel")
         model = kernel.models[self.id]
         self.low, self.step, self.steps = model["min"], model["step"], round((model["max"] - model["min"]) / model["step"])
-        self.turn = random.randrange(2 * self.steps)
+        self.turn = random.randrange(self.steps)
 
     def count_anew(self):
         self.changes, self.sizes, self.out_of_order, self.wrong = [], [], 0, 0
 
     def move(self):
-        """The next step on the way from one end to the other and back."""
-        self.turn += 1
-        at = abs(self.turn % (2 * self.steps) - self.steps)
-        change = types.SimpleNamespace(value=round(self.low + at * self.step, 6), at=time.perf_counter(), shown=None)
+        """The next step, and from the last to the first: changes that go together never end where the picture is already."""
+        self.turn = (self.turn + 1) % (self.steps + 1)
+        change = types.SimpleNamespace(value=round(self.low + self.turn * self.step, 6), at=time.perf_counter(), shown=None)
         self.changes.append(change)
         self.queued.append(change)
         if self.under_way is None:
@@ -331,7 +329,7 @@ class Page:
     async def open(cls, hub, name):
         self = cls()
         self.process = await asyncio.create_subprocess_exec(
-            sys.executable, __file__, "--page", hub.url, name, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            sys.executable, __file__, "--page", hub.url, hub.link, name, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         return self
 
     async def line(self):
@@ -357,7 +355,8 @@ class Page:
             process.kill()
 
 
-def page(url, name):
+def page(url, link, name):
+    """Follow the hub's link to notebook 02, run it, and move its first explorer by key."""
     from playwright.sync_api import sync_playwright
 
     from benchmarks.explorers import PAINT
@@ -365,11 +364,11 @@ def page(url, name):
     with sync_playwright() as driver:
         tab = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS).new_page(viewport={"width": 1280, "height": 1600})
         tab.set_default_timeout(120_000)
-        tab.goto(url + "/hub/login")
+        tab.goto(url + link)
         tab.fill("#username_input", name)
         tab.fill("#password_input", PASSWORD)
         tab.click("#login_submit")
-        tab.wait_for_url(f"{url}/user/{name}/**")
+        tab.wait_for_url(f"{url}/user/{name}/lab/tree/{NOTEBOOK}")
         began = time.perf_counter()
         notebook = Notebook(tab, types.SimpleNamespace(url=f"{url}/user/{name}"), NOTEBOOK)
         assert notebook.run_all(timeout=180) == []
@@ -479,8 +478,9 @@ async def lesson(hub, options):
     print(f"\n{len(others)} more, all at once ({load()})")
     await asyncio.gather(*(learner.log_in() for learner in others))
     print("servers started in " + spread(await asyncio.gather(*(learner.start() for learner in others))), flush=True)
-    print("course copied in " + spread([took for took, _ in await asyncio.gather(*(learner.pull() for learner in others))]), flush=True)
     spoken = others if options.no_page else others[:-1]
+    copied = await asyncio.gather(*(learner.pull() for learner in spoken))
+    print("course copied in " + spread([took for took, _ in copied]), flush=True)
     took = await asyncio.gather(*(learner.open_notebook() for learner in spoken))
     print("notebook 02 run in " + spread(took), flush=True)
     spoken = [first, *spoken]
@@ -488,7 +488,7 @@ async def lesson(hub, options):
     try:
         if not options.no_page:
             drawn = await Page.open(hub, others[-1].name)
-            print(f"in the page, while the others wait: {await drawn.line():.1f} s")
+            print(f"in the page, opened and run while the others wait: {await drawn.line():.1f} s")
         for name, period in PACES.items():
             print(f"\n{name}: a change every {period} s for {options.seconds} s ({load()})")
             before, messages = cpu(hub), sum(learner.kernel.messages for learner in spoken)
@@ -613,7 +613,7 @@ def parser():
     top.add_argument("--no-page", action="store_true", help="without Chromium: every learner over the protocol")
     top.add_argument("--pull", action="store_true", help="follow the hub's link twice, with changes on both sides between")
     top.add_argument("--set-up", action="store_true", help="only make .venv-class")
-    top.add_argument("--page", nargs=2, help=argparse.SUPPRESS)
+    top.add_argument("--page", nargs=3, help=argparse.SUPPRESS)
     return top
 
 
@@ -627,4 +627,7 @@ if __name__ == "__main__":
         sys.exit(0)
     if Path(sys.prefix) != VENV:
         os.execv(python, [str(python), *sys.argv])
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
