@@ -369,6 +369,7 @@ def page(url, link, name):
         tab.fill("#password_input", PASSWORD)
         tab.click("#login_submit")
         tab.wait_for_url(f"{url}/user/{name}/lab/tree/{NOTEBOOK}")
+        tab.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.isReady")      # the link has opened it
         began = time.perf_counter()
         notebook = Notebook(tab, types.SimpleNamespace(url=f"{url}/user/{name}"), NOTEBOOK)
         assert notebook.run_all(timeout=180) == []
@@ -471,7 +472,9 @@ async def lesson(hub, options):
     print(f"one learner alone ({load()})")
     await first.log_in()
     print(f"server started in {await first.start():.1f} s, course copied in {(await first.pull())[0]:.1f} s, "
-          f"notebook 02 run in {await first.open_notebook():.1f} s", flush=True)
+          f"notebook 02 run in {await first.open_notebook():.1f} s")
+    spent = cpu(hub)
+    print(f"CPU seconds for that: server {spent['server']:.1f}, kernel {spent['kernel']:.1f}", flush=True)
     alone = milliseconds(await first.move(0.5, 15))
     print(f"{HEAD}\n{row('alone, twice a second', alone)}")
 
@@ -516,7 +519,8 @@ async def lesson(hub, options):
         if drawn:
             await drawn.close()
     errors = [error for learner in spoken for error in learner.kernel.errors]
-    errors += re.findall(r"^(?:\[[EC] .*|Traceback.*)", hub.log.read_text(), re.M)
+    for logged in re.findall(r"^\[[EC] .*(?:\n(?!\[).*)*", hub.log.read_text(), re.M):
+        errors.append(" … ".join(dict.fromkeys([logged.splitlines()[0], logged.splitlines()[-1]])))
     print(f"\nerrors in kernels, connections and the log: {len(errors)}", *errors[:5], sep="\n", flush=True)
     return faults + len(errors)
 

@@ -16,7 +16,7 @@ learners.mkdir(exist_ok=True)
 c.JupyterHub.authenticator_class = "shared-password"
 c.SharedPasswordAuthenticator.user_password = os.environ["CLASS_PASSWORD"]      # at least 8 characters
 c.Authenticator.allow_all = True
-c.Authenticator.username_pattern = "[a-z][a-z0-9-]{0,30}"      # a name becomes a folder
+c.Authenticator.username_pattern = r"[a-z][a-z0-9-]{0,30}\Z"      # a name becomes a folder, and JupyterHub looks at its start only
 
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = f"{learners}/{{username}}"
