@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import to_hex
 from matplotlib.font_manager import FontProperties
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
@@ -63,9 +64,8 @@ _serial = itertools.count(1)       # keeps the ids of several pictures on one pa
 class SvgLayer(RendererBase):
     """Draws matplotlib artists into `<svg>` elements of `width` x `height` pixels.
 
-    `start()`, then `artist.draw(layer)` for each artist, then `finish()` for the text. Definitions
-    (glyphs, hatches, clips) of the drawing that stays, begun with `fresh`, are used by every later one;
-    what it lacks, each drawing that takes the place of another defines for itself.
+    `still` gives the drawing that stays, `draw` what moves over it. Definitions (glyphs, hatches, clips) of
+    the former are used by every one of the latter; what it lacks, each defines for itself.
     """
 
     def __init__(self, width, height, dpi=100):
@@ -73,31 +73,30 @@ class SvgLayer(RendererBase):
         self.width, self.height, self.dpi = width, height, dpi
         self.prefix = f"p{next(_serial)}-"
         self.flip = Affine2D().scale(1, -1).translate(0, height)
-        self.lasting = frozenset()
-        self.start(fresh=True)
-
-    def start(self, fresh=False):
-        """Begin a drawing; unless `fresh`, it may use the definitions of the last `fresh` one."""
-        self.parts, self.new, self.fresh = [], [], fresh
-        self.known = set() if fresh else set(self.lasting)
-
-    def finish(self):
-        if self.fresh:
-            self.lasting = frozenset(self.known)
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
-                f'style="display:block" aria-hidden="true"><defs>{"".join(self.new)}</defs>{"".join(self.parts)}</svg>')
+        self.lasting = {}          # definitions of the drawing that stays: {id: element}
+        self.kept = {}             # {artist: (its path, elements, definitions)}, until something changes it
+        self.watched = set()
+        self.parts, self.uses = [], {}
 
     def draw(self, artists):
-        """The `<svg>` of some artists, to lie over what `still` has drawn."""
-        self.start()
+        """The `<svg>` of some artists, to lie over what `still` has drawn. Only what has changed is drawn anew."""
+        parts, uses = [], {}
         for artist in artists:
-            artist.draw(self)
-        return self.finish()
+            path = artist.get_path() if isinstance(artist, PathPatch) else None      # its set_path tells nobody
+            if self.kept.get(artist, (0,))[0] is not path:
+                self._watch(artist)
+                self.parts, self.uses = [], {}
+                artist.draw(self)
+                self.kept[artist] = path, self.parts, self.uses
+            _, elements, definitions = self.kept[artist]
+            parts += elements
+            uses |= definitions
+        return self._svg(parts, [element for name, element in uses.items() if name not in self.lasting])
 
     def still(self, figure, moving):
         """The `<svg>` of a figure without the artists that move, but with the definitions that they use now."""
         shown = [artist for artist in moving if artist.get_visible()]
-        self.start(fresh=True)
+        self.parts, self.uses = [], {}
         for artist in shown:
             artist.draw(self)
             artist.set_visible(False)
@@ -105,14 +104,25 @@ class SvgLayer(RendererBase):
         figure.draw(self)
         for artist in shown:
             artist.set_visible(True)
-        return self.finish()
+        self.lasting = self.uses
+        return self._svg(self.parts, self.lasting.values())
+
+    def _watch(self, artist):
+        """Forget how an artist was drawn when one of its properties is set (matplotlib then calls it stale)."""
+        if artist not in self.watched:
+            self.watched.add(artist)
+            told = artist.stale_callback
+            artist.stale_callback = lambda artist, stale: (self.kept.pop(artist, None), told and told(artist, stale))
+
+    def _svg(self, parts, definitions):
+        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
+                f'style="display:block" aria-hidden="true"><defs>{"".join(definitions)}</defs>{"".join(parts)}</svg>')
 
     def define(self, name, element, content):
-        """Put `<element id=... content>` into the definitions once; returns its id."""
+        """Put `<element id=... content>` among the definitions; returns its id."""
         name = self.prefix + name
-        if name not in self.known:
-            self.known.add(name)
-            self.new.append(f'<{element} id="{name}" {content}')
+        if name not in self.uses:
+            self.uses[name] = f'<{element} id="{name}" {content}'
         return name
 
     # What matplotlib asks of a renderer.

@@ -215,7 +215,7 @@ class _Cells:
     for negative, its length |value| / cap of the cell. `set(values, cut=mask)` hatches cut cells.
     """
     def __init__(self, picture, x, y, rows, columns, width=56, height=40, cap=5, size=11.5, weight="normal", line=1.2):
-        self.cap, self.width, self.height = cap, width, height
+        self.cap, self.width, self.height, self.shown = cap, width, height, None
         self.x = x + width * np.tile(np.arange(columns), rows)
         self.y = y + height * np.repeat(np.arange(rows), columns)
         self.tints = [picture.moves(picture.rectangle(cx, cy, width, height)) for cx, cy in zip(self.x, self.y)]
@@ -231,6 +231,9 @@ class _Cells:
     def set(self, values, cut=None):
         values = np.ravel(values)
         cut = np.zeros(len(values), bool) if cut is None else np.ravel(cut)
+        if (old := self.shown) and np.array_equal(values, old[0]) and np.array_equal(cut, old[1]):
+            return                             # most changes touch few of the matrices
+        self.shown = values.copy(), cut.copy()
         for value, tint_, number_ in zip(values, self.tints, self.numbers):
             tint_.set_facecolor(_tint(value, self.cap))
             number_.set_text(fh.num(value))

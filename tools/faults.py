@@ -198,7 +198,7 @@ FAULTS = [
     ("SVG text loses a letter", LAYER, replaced("for char in s:\n            data", "for char in s[1:]:\n            data"),
      picture("still_and_moving_layer_hold_every_text")),
     ("SVG hatch lost", LAYER, replaced("if gc.get_hatch():", "if False:"), SVG + "hatch_is_a_pattern_defined_once_for_each_colour"),
-    ("SVG leans on a drawing that is gone", LAYER, replaced("set(self.lasting)", "self.known"), SVG + "drawing_that_replaces_another_does_not_lean_on_it"),
+    ("SVG leans on a drawing that is gone", LAYER, replaced("if name not in self.lasting]", "if name not in self.lasting and not self.lasting.update(uses)]"), SVG + "drawing_that_replaces_another_does_not_lean_on_it"),
     # the house
     ("an import upward", HELPERS, appended("\n\ndef later():\n    import figures\n"), "tests/test_notebooks.py::test_imports_run_downward[ffn_helpers]"),
     ("sanitizer widened to numbers", "tests/sanitize.cfg", appended("\n[numbers]\nregex: \\d+\nreplace: NUMBER\n"),
