@@ -138,7 +138,7 @@ def slider():
     """A slider of five places in an explorer without a kernel; `sent` gathers its messages."""
     child = "IPY_MODEL_"
     models = {"all": {"children": [child + "row", child + "live"]}, "row": {"children": [child + "box", child + "slider"]},
-              "live": {"_dom_classes": ["ffn-live"]}, "box": {"_model_name": "TextModel", "value": ""},
+              "live": {"_model_name": "HTMLModel", "_dom_classes": ["ffn-live"]}, "box": {"_model_name": "TextModel", "value": ""},
               "slider": {"_model_name": "FloatSliderModel", "min": -1.0, "max": 1.0, "step": 0.5}}
     kernel = types.SimpleNamespace(models=models, sent=[])
     kernel.send = lambda kind, content: kernel.sent.append(content["data"]["state"]["value"]) or len(kernel.sent)
