@@ -277,7 +277,7 @@ class Slider:
         self.box, self.id = next(pair for pair in pairs if kernel.models[pair[1]]["_model_name"] == "FloatSliderModel")
         model = kernel.models[self.id]
         self.low, self.step, self.steps = model["min"], model["step"], round((model["max"] - model["min"]) / model["step"])
-        self.turn = random.randrange(self.steps)
+        self.turn = round((model["value"] - self.low) / self.step)      # a first step to where it stands would draw nothing
 
     def count_anew(self):
         self.changes, self.sizes, self.out_of_order, self.wrong = [], [], 0, 0
@@ -494,26 +494,7 @@ async def lesson(hub, options):
             print(f"in the page, opened and run while the others wait: {await drawn.line():.1f} s")
         for name, period in PACES.items():
             print(f"\n{name}: a change every {period} s for {options.seconds} s ({load()})")
-            before, messages = cpu(hub), sum(learner.kernel.messages for learner in spoken)
-            moving = [learner.move(period, options.seconds) for learner in spoken]
-            *changes, paints = await asyncio.gather(*moving, drawn.move(period, options.seconds) if drawn else asyncio.sleep(0, []))
-            spent, rate = cpu(hub), (sum(learner.kernel.messages for learner in spoken) - messages) / options.seconds / len(spoken)
-            sliders = [learner.kernel.slider for learner in spoken]
-            every = [change for one in changes for change in one]
-            merged = len(every) - sum(len(slider.sizes) for slider in sliders)
-            bad = {"lost": sum(change.shown is None for change in every), "out of order": sum(s.out_of_order for s in sliders),
-                   "wrong": sum(s.wrong for s in sliders)}
-            times = milliseconds(every)
-            print(f"{HEAD}\n{row(f'{len(spoken)} over the protocol', times, f'{statistics.median(times) / statistics.median(alone):.1f} × alone')}")
-            if drawn:
-                seen = [paint for paint in paints if paint == paint]
-                bad["not painted"] = len(paints) - len(seen)
-                print(row("1 in Chromium", seen, "to the frame that shows it"))
-            print(f"of {len(every)} changes: {merged} went with a later one, " + ", ".join(f"{n} {what}" for what, n in bad.items()))
-            print(f"an update is {statistics.median(sum((s.sizes for s in sliders), [])) / 1e3:.0f} kB; {rate:.0f} messages a second and learner (the server's limit is 1000)")
-            print("CPU seconds in a minute: " + ", ".join(
-                f"{kind} {(total - before.get(kind, 0)) * 60 / options.seconds:.1f}" for kind, total in spent.items()), flush=True)
-            faults += sum(bad.values())
+            faults += await pace(hub, spoken, drawn, period, options.seconds, statistics.median(alone))
         memory(hub, learners)
     finally:
         if drawn:
@@ -523,6 +504,31 @@ async def lesson(hub, options):
         errors.append(" … ".join(dict.fromkeys([logged.splitlines()[0], logged.splitlines()[-1]])))
     print(f"\nerrors in kernels, connections and the log: {len(errors)}", *errors[:5], sep="\n", flush=True)
     return faults + len(errors)
+
+
+async def pace(hub, spoken, drawn, period, seconds, alone):
+    """Everybody moves the slider at one pace; print what it took. Returns the number of faults."""
+    kernels = [learner.kernel for learner in spoken]
+    before, messages = cpu(hub), sum(kernel.messages for kernel in kernels)
+    moving = [learner.move(period, seconds) for learner in spoken] + ([drawn.move(period, seconds)] if drawn else [])
+    changes = await asyncio.gather(*moving)
+    paints = changes.pop() if drawn else []
+    spent, rate = cpu(hub), (sum(kernel.messages for kernel in kernels) - messages) / seconds / len(kernels)
+    sliders, every = [kernel.slider for kernel in kernels], [change for one in changes for change in one]
+    sizes, times = [size for slider in sliders for size in slider.sizes], milliseconds(every)
+    seen = [paint for paint in paints if paint == paint]      # NaN: none within five seconds
+    faults = {"lost": len(every) - len(times), "out of order": sum(slider.out_of_order for slider in sliders),
+              "wrong": sum(slider.wrong for slider in sliders), "not painted": len(paints) - len(seen)}
+    print(HEAD)
+    print(row(f"{len(spoken)} over the protocol", times, f"{statistics.median(times) / alone:.1f} × alone"))
+    if drawn:
+        print(row("1 in Chromium", seen, "to the frame that shows it"))
+    print(f"of {len(every)} changes {len(times) - len(sizes)} went with a later one, "
+          + ", ".join(f"{count} {what}" for what, count in faults.items()))
+    print(f"an update is {statistics.median(sizes) / 1e3:.0f} kB; {rate:.0f} messages a second and learner (the server's limit is 1000)")
+    print("CPU seconds in a minute: " + ", ".join(
+        f"{kind} {(total - before.get(kind, 0)) * 60 / seconds:.1f}" for kind, total in spent.items()), flush=True)
+    return sum(faults.values())
 
 
 # ---------------------------------------------------------------- the link and a learner's changes

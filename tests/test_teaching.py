@@ -139,12 +139,11 @@ def slider():
     child = "IPY_MODEL_"
     models = {"all": {"children": [child + "row", child + "live"]}, "row": {"children": [child + "box", child + "slider"]},
               "live": {"_model_name": "HTMLModel", "_dom_classes": ["ffn-live"]}, "box": {"_model_name": "TextModel", "value": ""},
-              "slider": {"_model_name": "FloatSliderModel", "min": -1.0, "max": 1.0, "step": 0.5}}
+              "slider": {"_model_name": "FloatSliderModel", "min": -1.0, "max": 1.0, "step": 0.5,
+                         "value": 1.0}}
     kernel = types.SimpleNamespace(models=models, sent=[])
     kernel.send = lambda kind, content: kernel.sent.append(content["data"]["state"]["value"]) or len(kernel.sent)
-    made = classroom.Slider(kernel, "all")
-    made.turn = -1
-    return made
+    return classroom.Slider(kernel, "all")
 
 
 def test_while_one_update_is_under_way_only_the_newest_waits(slider):
