@@ -24,12 +24,12 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from PIL import Image
 
-from inputs import FLAG, SEVERAL, brief, checked, drawable, kind, num, short, vec, whole
+from inputs import FLAG, NUMBER, SEVERAL, brief, checked, drawable, kind, num, short, vec, whole
 from svg_layer import FONT, SvgLayer
 
 __all__ = [
     "INK", "POSITIVE", "NEGATIVE", "ZERO", "HIDDEN", "WEIGHT", "CUT", "SOFT", "tint",
-    "num", "vec", "checked", "FLAG", "SEVERAL", "ACTIVATIONS", "activate", "PositionWiseFFN", "GatedFFN",
+    "num", "vec", "checked", "kind", "FLAG", "NUMBER", "SEVERAL", "ACTIVATIONS", "activate", "PositionWiseFFN", "GatedFFN",
     "Picture", "Bars", "EMPTY", "rectangles", "joined", "closed", "circle", "arrow_path", "trapezoid", "show", "explore", "number", "choice", "switch",
     "verdict", "check_number", "check_array", "check_function",
 ]
@@ -214,8 +214,9 @@ class Picture:
 
     def _checked(self, args, values):
         """What `check` makes of the values, after the kinds that it asks for."""
-        given = inspect.signature(self.check).bind(*args, **values).arguments
-        for name, value in given.items():
+        signature = inspect.signature(self.check)
+        signature.bind(*args, **values)
+        for name, value in [*zip(signature.parameters, args), *values.items()]:
             kind(name, value, self.check.__annotations__.get(name, object))
             drawable(name, value)
         return self.check(*args, **values)
@@ -292,7 +293,8 @@ EMPTY = Path(np.zeros((0, 2)))
 
 def _floats(shape=None, **given):
     """Coordinates without overflow; a plain float, as most are, passes at once."""
-    return [value if isinstance(value, float) and abs(value) < 1e99 else checked(name, value, shape, 1e99) for name, value in given.items()]
+    return [value if isinstance(value, float) and not shape and abs(value) < 1e99 else checked(name, value, shape, 1e99)
+            for name, value in given.items()]
 
 
 def rectangles(x, y, width, height):
@@ -317,7 +319,7 @@ class Bars:
     """
     def __init__(self, picture, x, width, base=0.0, unit=1.0, axes=None, positive=POSITIVE, negative=NEGATIVE, **more):
         kind("picture", picture, Picture)
-        self.x = checked("x", x, ("n",))
+        self.x = checked("x", x, (None,))
         self.width, self.base, self.unit = (checked(name, value, self.x.shape if np.ndim(value) else ())
                                             for name, value in [("width", width), ("base", base), ("unit", unit)])
         self.up = picture.moves(picture.patch(EMPTY, positive, axes=axes, **more))
@@ -338,10 +340,8 @@ def joined(paths):
 
 
 def closed(points):
-    """A polygon through (n, 2) points."""
-    points, = _floats(("n", 2), points=points)
-    if not len(points):
-        raise ValueError("points has shape (0, 2), expected at least one point")
+    """A polygon through (n, 2) points, one or more."""
+    points = checked("points", points, ("n", 2), 1e99)
     return Path(np.vstack([points, points[:1]]), [Path.MOVETO] + [Path.LINETO] * (len(points) - 1) + [Path.CLOSEPOLY])
 
 
@@ -413,10 +413,11 @@ def number(low, high, step=0.5, log=False):
 
 def choice(*options):
     """Control that picks one of `options`, buttons up to six and a menu from seven on; an option is a value or a pair (label, value)."""
-    pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
     try:
-        good = pairs and len({str(label) for label, _ in pairs}) == len({value for _, value in pairs} - {None}) == len(pairs)
-    except (TypeError, ValueError):                # no pair, or a value that cannot be compared
+        pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
+        good = pairs and len({str(label) for label, _ in pairs}) == len(pairs) and not any(
+            value is None or value == other for i, (_, value) in enumerate(pairs) for _, other in pairs[:i] or [("", None)])
+    except (TypeError, ValueError, RuntimeError):  # no pair, or a value that cannot be compared
         good = False
     if not good:
         raise ValueError(f"choice needs options, or pairs (label, value), with different labels and values, none of them None; got {short(options)}")
@@ -682,7 +683,8 @@ def _judge(name, fault):
 
 def _difference(name, got, want, tolerance):
     """What is wrong with `got`, in words, or an empty string."""
-    if checked("tolerance", tolerance, (), limit=1e300) < 0:
+    tolerance = checked("tolerance", tolerance, (), limit=1e300)
+    if tolerance < 0:
         raise ValueError(f"tolerance is {tolerance}, expected 0 or more")
     if got is None or got is ...:
         return f"{name} is not filled in"

@@ -4,6 +4,7 @@ Every public function refuses what does not fit with a ValueError or TypeError t
 what was given and what was expected. The checks for that stand here.
 """
 import math
+import numbers
 from functools import lru_cache
 
 import numpy as np
@@ -12,10 +13,10 @@ from matplotlib.font_manager import findfont, get_font
 
 from svg_layer import FONT
 
-__all__ = ["num", "vec", "checked", "kind", "whole", "drawable", "brief", "short", "FLAG", "SEVERAL"]
+__all__ = ["num", "vec", "checked", "kind", "whole", "drawable", "brief", "short", "FLAG", "SEVERAL", "NUMBER"]
 
-FLAG, SEVERAL = bool | np.bool_, list | tuple
-WORDS = {FLAG: "True or False", SEVERAL: "a list or tuple", dict: "a dict", str: "text", str | None: "text or None"}
+FLAG, SEVERAL, NUMBER = bool | np.bool_, list | tuple, numbers.Real
+WORDS = {NUMBER: "a number", FLAG: "True or False", SEVERAL: "a list or tuple", dict: "a dict", str: "text", str | None: "text or None"}
 
 
 def brief(value):
@@ -32,19 +33,22 @@ def short(value):
 
 
 def kind(name, value, wanted):
-    """Return `value` if it is a `wanted` (a class, FLAG, SEVERAL or another union), else raise TypeError."""
+    """Return `value` if it is a `wanted` (a class, FLAG, SEVERAL, NUMBER or another union), else raise TypeError."""
     if not isinstance(value, wanted):
         raise TypeError(f"{name} must be {WORDS.get(wanted) or 'a ' + getattr(wanted, '__name__', str(wanted))}, got {short(value)}")
+    if wanted is NUMBER:
+        checked(name, value, (), limit=1e15)         # so that messages and sums can hold it
     return value
 
 
 def whole(name, value, low, high):
     """Return `value` as an int from `low` to `high`; a float is refused, whole or not."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | np.integer):      # NumPy counts a time span as an integer
         raise TypeError(f"{name} must be a whole number, got {short(value)}")
+    value = int(value)
     if not low <= value <= high:
-        raise ValueError(f"{name} is {value if abs(value) < 1e18 else short(value)}, expected {low:,} to {high:,}")
-    return int(value)
+        raise ValueError(f"{name} is {brief(value)}, expected {low:,} to {high:,}")
+    return value
 
 
 def drawable(name, value):
@@ -70,7 +74,7 @@ def _lacks(char):
 def checked(name, value, shape=None, limit=1e6):
     """Return `value` as a finite float64 array.
 
-    shape  expected shape; an entry that is a string (`"d_ff"`) or None fits any length.
+    shape  expected shape; an entry that is a string (`"d_ff"`) fits any length from 1, None also 0.
     limit  largest absolute value accepted.
     Raises TypeError for what is not numbers, ValueError for a shape, NaN, infinity or size that
     does not fit; the message names the argument, its shape and what was expected.
@@ -88,7 +92,7 @@ def checked(name, value, shape=None, limit=1e6):
         raise TypeError(f"{name} must be {wanted}, got {short(value)}") from None
     if shape is not None:
         fits = array.ndim == len(shape) and all(
-            want is None or isinstance(want, str) or have == want for have, want in zip(array.shape, shape))
+            want is None or (have > 0 if isinstance(want, str) else have == want) for have, want in zip(array.shape, shape))
         if not fits:
             expected = ", ".join(str(want) if want is not None else "any" for want in shape)
             raise ValueError(f"{name} has shape {array.shape}, expected ({expected}{',' * (len(shape) == 1)})")
