@@ -21,10 +21,15 @@ for name, value in {**OLD_PROCESSOR, **ONE_THREAD}.items():
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from nbval.plugin import IPyNbCell
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parent
+# The same inputs every time, except in a long run: --hypothesis-profile=long draws new ones, 50 times as many.
+settings.register_profile("short", max_examples=16, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("long", settings.get_profile("short"), max_examples=800, derandomize=False, print_blob=True)
+settings.load_profile("short")
 # Root mean square over pixels, of 255. One wrong digit in a picture gives about 1, equal code 0.
 TOLERANCE = 0.5
 DATA_URI = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME = "02_one_token_by_hand"
 NOTEBOOK = f"notebooks/{NAME}.ipynb"
 OTHER = "04_one_network_for_every_token"
-HELPERS, LAYER, FIGURE = "ffn_helpers.py", "svg_layer.py", "figures/hand_worked.py"
+HELPERS, INPUTS, LAYER, FIGURE = "ffn_helpers.py", "inputs.py", "svg_layer.py", "figures/hand_worked.py"
 NETWORKS, SVG, HELPER_TESTS = (f"tests/test_{name}.py::test_" for name in ("networks", "svg_layer", "helpers"))
 PAGES = "tests/browser/test_site_in_chromium.py::test_"
 WIDGET_STATE = {"application/vnd.jupyter.widget-state+json": {"state": {}, "version_major": 2, "version_minor": 0}}
@@ -192,8 +192,8 @@ FAULTS = [
     ("gated FFN without its gate", HELPERS, replaced("self._activate(self.gate(x)) * self.value(x)", "self.value(x)"),
      NETWORKS + "gated_is_shazeers_family"),
     ("a bias too many", HELPERS, replaced('activation="silu", bias=False', 'activation="silu", bias=True'), NETWORKS + "parameters"),
-    ("NaN let through", HELPERS, replaced("if not np.isfinite(array).all():", "if False:"), HELPER_TESTS + "bad_input_is_refused_by_name"),
-    ("limits removed", HELPERS, replaced("if array.size and np.abs(array).max() > limit:", "if False:"), HELPER_TESTS + "checked_holds_its_limit"),
+    ("NaN let through", INPUTS, replaced("if not np.isfinite(array).all():", "if False:"), HELPER_TESTS + "bad_input_is_refused_by_name"),
+    ("limits removed", INPUTS, replaced("if array.size and np.abs(array).max() > limit:", "if False:"), HELPER_TESTS + "checked_holds_its_limit"),
     ("bars upside down", HELPERS, replaced("lengths, positive = values * self.unit", "lengths, positive = -values * self.unit"),
      HELPER_TESTS + "bar_heights_are_the_values"),
     ("a check that accepts everything", HELPERS, replaced('print(f"not yet: {fault}" if fault else', 'print(f"correct: {name}" if fault else'),
