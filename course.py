@@ -177,18 +177,22 @@ def notebooks(args, rest):
                + options + ["--jobs", args.jobs])
 
 
+def site(args, rest):
+    return run([set_up(TEST_FILES), "-m", "tools.pages", "--out", args.out.resolve()])
+
+
 def figures(args, rest):
     return run([set_up(LAB_FILES), "-m", "figures"] + rest)
 
 
 # ---------------------------------------------------------------- the repository's address
 
-# Every place that names the repository: badges, the clone line, the notebooks' first code cell
-# (whose quotes are escaped in the notebook's JSON).
+# Every place that names the repository: badges, the clone line, a hub's link (percent-encoded), the notebooks'
+# first code cell (whose quotes are escaped in the notebook's JSON).
 SLUG = re.compile(r"""((?:colab\.research\.google\.com/github/ | mybinder\.org/v2/gh/ | nbviewer\.org/github/
                        | kernels/welcome\?src=https://github\.com/ | git\ clone\ https://github\.com/
-                       | \bSLUG\ =\ \\?"))
-                       ([\w.-]+/[\w.-]+?)(?=\.git\b|[/"\\\s)]|$)""", re.VERBOSE)
+                       | git-pull\?repo=https%3A%2F%2Fgithub\.com%2F | \bSLUG\ =\ \\?"))
+                       ([\w.-]+(?:/|%2F)[\w.-]+?)(?=\.git\b|[/"\\\s)&]|$)""", re.VERBOSE)
 
 
 def slug_of(url):
@@ -207,14 +211,28 @@ def origin():
         return ""
 
 
+def named_in():
+    """The files that may name the repository."""
+    files = [path for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if path.exists()]
+    return files + sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def slugs_in(text):
+    """Every OWNER/REPO by which a text names the repository."""
+    return sorted({match.group(2).replace("%2F", "/") for match in SLUG.finditer(text)})
+
+
+def stamped(text, slug):
+    """The text with `slug` wherever it names the repository."""
+    return SLUG.sub(lambda match: match.group(1) + (slug.replace("/", "%2F") if "%2F" in match.group(2) else slug), text)
+
+
 def stamp(args, rest):
     url = origin()
     slug = slug_of(url)
-    files = [path for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if path.exists()]
-    files += sorted((ROOT / "notebooks").glob("*.ipynb"))
     # Bytes in, bytes out: line endings and the notebooks' JSON stay as they are.
-    texts = {path: path.read_bytes().decode("utf-8") for path in files}
-    found = {path: sorted({match.group(2) for match in SLUG.finditer(text)}) for path, text in texts.items()}
+    texts = {path: path.read_bytes().decode("utf-8") for path in named_in()}
+    found = {path: slugs_in(text) for path, text in texts.items()}
     if slug is None:
         print("No GitHub address in the remote `origin` (%s): %s stays where it is." % (url or "none", PLACEHOLDER))
     if args.check:
@@ -228,7 +246,7 @@ def stamp(args, rest):
         return 1 if wrong else 0
     if slug:
         for path, text in texts.items():
-            new = SLUG.sub(lambda match: match.group(1) + slug, text)
+            new = stamped(text, slug)
             if new != text:
                 path.write_bytes(new.encode("utf-8"))
                 print("%s: %s" % (path.relative_to(ROOT), slug))
@@ -257,7 +275,9 @@ def parser():
     sub.add_argument("--edited", action="store_true", help="also those whose source has uncommitted changes")
     sub.add_argument("--jobs", default="2", choices=["1", "2", "3", "4"], help="notebooks at a time (default 2)")
     command("figures", figures, "rebuild the PNG files in figures/; names of pictures, or all")
-    sub = command("stamp", stamp, "write the repository's OWNER/REPO into badges and first cells")
+    sub = command("site", site, "build the course as plain web pages, for readers without a kernel")
+    sub.add_argument("--out", type=Path, default=ROOT / "_site", help="folder to build (default _site)")
+    sub = command("stamp", stamp, "write the repository's OWNER/REPO into badges, links and first cells")
     sub.add_argument("--check", action="store_true", help="write nothing; fail where they disagree")
     return top
 
@@ -268,7 +288,7 @@ def main(argv=None):
     if args.command is None:
         top.print_help()
         return 2
-    if rest and args.command in ("run", "refresh", "stamp"):
+    if rest and args.command in ("run", "refresh", "site", "stamp"):
         top.error("unknown arguments: " + " ".join(rest))
     try:
         return args.function(args, [part for part in rest if part != "--"])

@@ -8,12 +8,14 @@ nothing of the course.
 """
 import html
 import itertools
+import numbers
 from functools import lru_cache
 
 import numpy as np
 from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import to_hex
 from matplotlib.font_manager import FontProperties
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
@@ -43,7 +45,10 @@ def _path_data(path):
         codes = np.full(len(path.vertices), Path.LINETO, np.uint8)
         codes[:1] = Path.MOVETO
     pattern, keep = _pattern(codes.astype(np.uint8).tobytes())
-    return pattern % tuple(path.vertices[keep].ravel().tolist())
+    data = pattern % tuple(path.vertices[keep].ravel().tolist())
+    if "n" in data:                # of nan or inf; a browser would drop the rest of the shape without a word
+        raise ValueError(f"path with shape {path.vertices.shape} holds NaN or infinity, expected finite vertices")
+    return data
 
 
 @lru_cache(maxsize=None)
@@ -64,42 +69,42 @@ _serial = itertools.count(1)       # keeps the ids of several pictures on one pa
 class SvgLayer(RendererBase):
     """Draws matplotlib artists into `<svg>` elements of `width` x `height` pixels.
 
-    `start()`, then `artist.draw(layer)` for each artist, then `finish()` for the text. Definitions
-    (glyphs, hatches, clips) of the drawing that stays, begun with `fresh`, are used by every later one;
-    what it lacks, each drawing that takes the place of another defines for itself.
+    `still` gives the drawing that stays, `draw` what moves over it. Definitions (glyphs, hatches, clips) of
+    the former are used by every one of the latter; what it lacks, each defines for itself.
     """
 
     def __init__(self, width, height, dpi=100):
         super().__init__()
+        for name, value in [("width", width), ("height", height), ("dpi", dpi)]:
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) <= 1e5:
+                raise ValueError(f"{name} must be a number above 0 and at most 100,000, got {type(value).__name__}")
         self.width, self.height, self.dpi = width, height, dpi
         self.prefix = f"p{next(_serial)}-"
         self.flip = Affine2D().scale(1, -1).translate(0, height)
-        self.lasting = frozenset()
-        self.start(fresh=True)
-
-    def start(self, fresh=False):
-        """Begin a drawing; unless `fresh`, it may use the definitions of the last `fresh` one."""
-        self.parts, self.new, self.fresh = [], [], fresh
-        self.known = set() if fresh else set(self.lasting)
-
-    def finish(self, alt=""):
-        if self.fresh:
-            self.lasting = frozenset(self.known)
-        heard = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
-                f'style="display:block" {heard}><defs>{"".join(self.new)}</defs>{"".join(self.parts)}</svg>')
+        self.lasting = {}          # definitions of the drawing that stays: {id: element}
+        self.kept = {}             # {artist: (its path, elements, definitions)}, until something changes it
+        self.watched = set()
+        self.parts, self.uses = [], {}
 
     def draw(self, artists, alt=""):
-        """The `<svg>` of some artists, to lie over what `still` has drawn; `alt` speaks for both."""
-        self.start()
+        """The `<svg>` of some artists, to lie over what `still` has drawn; `alt` speaks for both. Only what has changed is drawn anew."""
+        parts, uses = [], {}
         for artist in artists:
-            artist.draw(self)
-        return self.finish(alt)
+            path = artist.get_path() if isinstance(artist, PathPatch) else None      # its set_path tells nobody
+            if self.kept.get(artist, (0,))[0] is not path:
+                self._watch(artist)
+                self.parts, self.uses = [], {}
+                artist.draw(self)
+                self.kept[artist] = path, self.parts, self.uses
+            _, elements, definitions = self.kept[artist]
+            parts += elements
+            uses |= definitions
+        return self._svg(parts, [element for name, element in uses.items() if name not in self.lasting], alt)
 
     def still(self, figure, moving):
         """The `<svg>` of a figure without the artists that move, but with the definitions that they use now."""
         shown = [artist for artist in moving if artist.get_visible()]
-        self.start(fresh=True)
+        self.parts, self.uses = [], {}
         for artist in shown:
             artist.draw(self)
             artist.set_visible(False)
@@ -107,14 +112,26 @@ class SvgLayer(RendererBase):
         figure.draw(self)
         for artist in shown:
             artist.set_visible(True)
-        return self.finish()
+        self.lasting = self.uses
+        return self._svg(self.parts, self.lasting.values())
+
+    def _watch(self, artist):
+        """Forget how an artist was drawn when one of its properties is set (matplotlib then calls it stale)."""
+        if artist not in self.watched:
+            self.watched.add(artist)
+            told = artist.stale_callback
+            artist.stale_callback = lambda artist, stale: (self.kept.pop(artist, None), told and told(artist, stale))
+
+    def _svg(self, parts, definitions, alt=""):
+        heard = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
+        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
+                f'style="display:block" {heard}><defs>{"".join(definitions)}</defs>{"".join(parts)}</svg>')
 
     def define(self, name, element, content):
-        """Put `<element id=... content>` into the definitions once; returns its id."""
+        """Put `<element id=... content>` among the definitions; returns its id."""
         name = self.prefix + name
-        if name not in self.known:
-            self.known.add(name)
-            self.new.append(f'<{element} id="{name}" {content}')
+        if name not in self.uses:
+            self.uses[name] = f'<{element} id="{name}" {content}'
         return name
 
     # What matplotlib asks of a renderer.

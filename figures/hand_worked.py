@@ -24,7 +24,7 @@ class HandWorked(fh.Picture):
     """x (2,), W1 (2, 3), b1 (3,), W2 (3, 1 or 2), b2 (1 or 2,) and an activation, all numbers within ±9."""
     size = 1000, 560
 
-    def check(self, x, W1, b1, W2, b2, activation="relu"):
+    def check(self, x, W1, b1, W2, b2, activation: str = "relu"):
         fh.activate(0.0, activation)
         W2 = fh.checked("W2", W2, (3, "1 or 2"), limit=9)
         if W2.shape[1] not in (1, 2):
@@ -215,7 +215,7 @@ class _Cells:
     for negative, its length |value| / cap of the cell. `set(values, cut=mask)` hatches cut cells.
     """
     def __init__(self, picture, x, y, rows, columns, width=56, height=40, cap=5, size=11.5, weight="normal", line=1.2):
-        self.cap, self.width, self.height = cap, width, height
+        self.cap, self.width, self.height, self.shown = cap, width, height, None
         self.x = x + width * np.tile(np.arange(columns), rows)
         self.y = y + height * np.repeat(np.arange(rows), columns)
         self.tints = [picture.moves(picture.rectangle(cx, cy, width, height)) for cx, cy in zip(self.x, self.y)]
@@ -231,6 +231,9 @@ class _Cells:
     def set(self, values, cut=None):
         values = np.ravel(values)
         cut = np.zeros(len(values), bool) if cut is None else np.ravel(cut)
+        if (old := self.shown) and np.array_equal(values, old[0]) and np.array_equal(cut, old[1]):
+            return                             # most changes touch few of the matrices
+        self.shown = values.copy(), cut.copy()
         for value, tint_, number_ in zip(values, self.tints, self.numbers):
             tint_.set_facecolor(_tint(value, self.cap))
             number_.set_text(fh.num(value))
@@ -265,12 +268,15 @@ def _page(point):
                      PLANE["y"] + PLANE["height"] * (REACH - point[1]) / (2 * REACH)])
 
 
+TINY = 1e-12           # weights so small fold nothing: their line divides by what rounds to 0
+
+
 def _clip(polygon, normal, offset):
     """The part of a convex polygon where point . normal + offset >= 0 (Sutherland and Hodgman)."""
     if len(polygon) == 0:
         return polygon
     side = polygon @ normal + offset
-    if np.all(normal == 0):
+    if np.abs(normal).max() < TINY:
         return polygon if offset >= 0 and not np.signbit(offset) else polygon[:0]
     kept = []
     for i in range(len(polygon)):
@@ -284,7 +290,7 @@ def _clip(polygon, normal, offset):
 
 def _fold(normal, offset):
     """The two ends of the line point . normal + offset = 0 inside the square, or None."""
-    if np.all(normal == 0):
+    if np.abs(normal).max() < TINY:
         return None
     along, foot = np.array([-normal[1], normal[0]]), -offset * normal / (normal @ normal)
     low, high = -np.inf, np.inf

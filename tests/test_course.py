@@ -33,6 +33,9 @@ def repository(tmp_path, monkeypatch):
         "https://mybinder.org/v2/gh/OWNER/REPO/main?urlpath=lab\n"
         "git clone https://github.com/OWNER/REPO.git\n"
         "a peer: https://github.com/someone/else/blob/main/x.py\n", encoding="utf-8")
+    (root / "docs").mkdir()
+    (root / "docs" / "teaching.md").write_text(
+        "https://HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2FOWNER%2FREPO&branch=main\n", encoding="utf-8")
     path = root / "notebooks" / "01_a.ipynb"
     path.write_text(tool.dumps(notebook('SLUG = "OWNER/REPO"', "print(1 + 1)")), encoding="utf-8")
     git(root, "init", "-q")
@@ -161,12 +164,12 @@ def test_stamp_without_a_github_remote_changes_nothing(repository, capsys):
 
 def test_stamp_writes_the_slug_and_nothing_else(repository):
     path = repository / "notebooks" / "01_a.ipynb"
-    before = {file: file.read_bytes() for file in (path, repository / "README.md")}
+    before = {file: file.read_bytes() for file in (path, repository / "README.md", repository / "docs" / "teaching.md")}
     git(repository, "remote", "add", "origin", "git@github.com:ada/ffn.git")
     assert course.main(["stamp", "--check"]) == 1
     assert course.main(["stamp"]) == 0
     for file, old in before.items():
-        assert file.read_bytes() == old.replace(b"OWNER/REPO", b"ada/ffn")
+        assert file.read_bytes() == old.replace(b"OWNER/REPO", b"ada/ffn").replace(b"OWNER%2FREPO", b"ada%2Fffn")
     assert b"someone/else" in (repository / "README.md").read_bytes()
     assert course.main(["stamp", "--check"]) == 0
 
@@ -179,9 +182,9 @@ def test_stamp_check_finds_files_that_disagree(repository, capsys):
 
 
 def test_this_repository_names_itself_in_one_way():
-    names = {name for path in [*course.ROOT.glob("*.md"), *(course.ROOT / "notebooks").glob("*.ipynb")]
-             for _, name in course.SLUG.findall(path.read_text(encoding="utf-8"))}
-    assert len(names) <= 1
+    names = {path.name: course.slugs_in(path.read_text(encoding="utf-8")) for path in course.named_in()}
+    assert len({name for found in names.values() for name in found}) <= 1
+    assert {"README.md", "teaching.md"} <= {path for path, found in names.items() if found}
 
 
 # ---------------------------------------------------------------- run and refresh

@@ -2,6 +2,7 @@
 
 Figures here are drawn straight to a layer, as `Picture` does it; the last part looks at whole pictures.
 """
+import io
 import re
 from xml.etree import ElementTree
 
@@ -31,11 +32,8 @@ def page():
     return axes
 
 
-def drawn(layer, *artists, fresh=False):
-    layer.start(fresh)
-    for artist in artists:
-        artist.draw(layer)
-    return layer.finish()
+def drawn(layer, *artists):
+    return layer.draw(artists)
 
 
 def tree(svg):
@@ -117,7 +115,7 @@ def test_no_stroke_without_width_or_colour(page, more):
 def test_each_glyph_is_defined_once_and_used_for_every_letter(page):
     label = page.text(10, 50, "7 77", fontfamily=svg_layer.FONT)
     layer = SvgLayer(WIDTH, HEIGHT)
-    svg = drawn(layer, label, fresh=True)
+    svg = drawn(layer, label)
     assert svg.count("<path id=") == 1 and svg.count("<use ") == 3 and texts(svg) == ["777"]
     places = [float(x) for x in re.findall(r'<use href="[^"]+" x="([\d.]+)"', svg)]
     assert places[0] == 0 and places[2] - places[1] == pytest.approx(63.6, abs=0.1)      # a digit of DejaVu is 0.636 em
@@ -126,7 +124,7 @@ def test_each_glyph_is_defined_once_and_used_for_every_letter(page):
 def test_what_stays_defines_glyphs_for_what_moves(page):
     stays, moves = page.text(10, 20, "12"), page.text(10, 60, "21")
     layer = SvgLayer(WIDTH, HEIGHT)
-    still = drawn(layer, stays, fresh=True)
+    still = layer.still(page.figure, [moves])
     moving = drawn(layer, moves)
     assert len(defined(still)) == 2 and not defined(moving) and used(moving) == defined(still)
 
@@ -135,7 +133,7 @@ def test_drawing_that_replaces_another_does_not_lean_on_it(page):
     """The page holds the still drawing and the last moving one: digits must not come from one in between."""
     stays, moves = page.text(10, 20, "1"), page.text(10, 60, "")
     layer = SvgLayer(WIDTH, HEIGHT)
-    still = drawn(layer, stays, fresh=True)
+    still = layer.still(page.figure, [moves])
     for text in ["2", "23", "2", "1", "4 5", "23"]:
         moves.set_text(text)
         svg = drawn(layer, moves)
@@ -144,16 +142,42 @@ def test_drawing_that_replaces_another_does_not_lean_on_it(page):
         assert not defined(still) & defined(svg)
 
 
+def test_only_what_was_touched_is_drawn_anew(page, monkeypatch):
+    """A drawing after a change equals one from nothing, also when another renderer drew in between."""
+    label, patch, line = page.text(10, 50, "7"), page.add_patch(PathPatch(Path.unit_rectangle())), page.plot([0, 50], [0, 50])[0]
+    layer, anew = SvgLayer(WIDTH, HEIGHT), []
+    draw_path = SvgLayer.draw_path
+    monkeypatch.setattr(SvgLayer, "draw_path", lambda *args: (anew.append(1), draw_path(*args)))
+    fresh = lambda: drawn(SvgLayer(WIDTH, HEIGHT), label, patch, line).replace(f"p{next(svg_layer._serial) - 1}-", layer.prefix)
+    changes = [lambda: label.set_text("71"), lambda: patch.set_facecolor("#123456"), lambda: patch.set_path(Path.unit_circle()),
+               lambda: line.set_data([0, 9], [9, 0]), lambda: line.set_visible(False),
+               lambda: label.set_position((3, 3)), lambda: line.set_visible(True)]
+    first = drawn(layer, label, patch, line)
+    for change in changes:
+        change()
+        page.figure.savefig(io.BytesIO(), format="rgba")       # Agg marks everything as drawn
+        assert drawn(layer, label, patch, line) == fresh() != first
+    anew.clear()
+    drawn(layer, label, patch, line)
+    assert not anew
+    label.set_text("8")
+    drawn(layer, label, patch, line)
+    assert not anew
+    patch.set_facecolor("#654321")
+    drawn(layer, label, patch, line)
+    assert len(anew) == 1
+
+
 def test_weight_and_style_have_outlines_of_their_own(page):
     labels = [page.text(10, 50, "a", weight=weight, style=style)
               for weight in ("normal", "bold") for style in ("normal", "oblique")]
-    assert len(defined(drawn(SvgLayer(WIDTH, HEIGHT), *labels, fresh=True))) == 4
+    assert len(defined(drawn(SvgLayer(WIDTH, HEIGHT), *labels))) == 4
 
 
 def test_text_stands_where_agg_puts_it(page):
     """Size, baseline and advances, against the box that Agg measures and one outline of the whole string."""
     label = page.text(30, 50, "2048 units cut: −0.25", fontsize=11, color="#5F5F5F", fontfamily=svg_layer.FONT)
-    svg = drawn(SvgLayer(WIDTH, HEIGHT), label, fresh=True)
+    svg = drawn(SvgLayer(WIDTH, HEIGHT), label)
     x, y, scale = map(float, re.search(r"translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+)\)", svg).groups())
     assert scale == pytest.approx(11 / 72, abs=1e-4) and x == pytest.approx(30, abs=0.1) and "#5f5f5f" in svg
     agg = label.get_window_extent(FigureCanvasAgg(page.figure).get_renderer())
@@ -166,11 +190,11 @@ def test_text_stands_where_agg_puts_it(page):
 
 def test_turned_text_is_turned(page):
     label = page.text(30, 50, "h", rotation=90)
-    assert "rotate(-90)" in drawn(SvgLayer(WIDTH, HEIGHT), label, fresh=True)
+    assert "rotate(-90)" in drawn(SvgLayer(WIDTH, HEIGHT), label)
 
 
 def test_markup_in_a_label_stays_text(page):
-    svg = drawn(SvgLayer(WIDTH, HEIGHT), page.text(10, 50, '<b>&"'), fresh=True)
+    svg = drawn(SvgLayer(WIDTH, HEIGHT), page.text(10, 50, '<b>&"'))
     assert texts(svg) == ['<b>&"'] and tree(svg) is not None
 
 
@@ -180,7 +204,7 @@ def test_hatch_is_a_pattern_defined_once_for_each_colour(page):
     with fh.matplotlib.rc_context(fh.STYLE):
         patches = [page.add_patch(Rectangle((10 * i, 10), 8, 8, facecolor=colour, hatch=fh.HATCH, linewidth=0))
                    for i, colour in enumerate([fh.CUT, fh.CUT, fh.ZERO])]
-        svg = drawn(SvgLayer(WIDTH, HEIGHT), *patches, fresh=True)
+        svg = drawn(SvgLayer(WIDTH, HEIGHT), *patches)
     patterns = list(tree(svg).iter(SVG + "pattern"))
     assert len(patterns) == 2 and all(pattern.find(SVG + "path").attrib["d"] for pattern in patterns)
     assert [found["fill"] for found in paths(svg)] == [f"url(#{patterns[i].attrib['id']})" for i in (0, 0, 1)]
@@ -192,7 +216,7 @@ def test_what_leaves_its_axes_is_clipped_and_a_clip_is_defined_once():
     figure = Figure((WIDTH / 100, HEIGHT / 100), dpi=100)
     axes = figure.add_axes((0.1, 0.2, 0.5, 0.4), xlim=(0, 1), ylim=(0, 1))
     lines = [axes.plot([0, 2], [0, i])[0] for i in (1, 2)]
-    svg = drawn(SvgLayer(WIDTH, HEIGHT), *lines, fresh=True)
+    svg = drawn(SvgLayer(WIDTH, HEIGHT), *lines)
     clip, = tree(svg).iter(SVG + "clipPath")
     box = {name: float(value) for name, value in clip.find(SVG + "rect").attrib.items()}
     assert box == pytest.approx(dict(x=20, y=40, width=100, height=40))
@@ -200,12 +224,12 @@ def test_what_leaves_its_axes_is_clipped_and_a_clip_is_defined_once():
 
 
 def test_the_page_itself_clips_nothing(page):
-    assert "clip" not in drawn(SvgLayer(WIDTH, HEIGHT), *page.plot([0, 1], [0, 1]), fresh=True)
+    assert "clip" not in drawn(SvgLayer(WIDTH, HEIGHT), *page.plot([0, 1], [0, 1]))
 
 
 def test_ids_of_two_pictures_never_clash(page):
     label = page.text(10, 50, "7")
-    first, second = (drawn(SvgLayer(WIDTH, HEIGHT), label, fresh=True) for _ in range(2))
+    first, second = (drawn(SvgLayer(WIDTH, HEIGHT), label) for _ in range(2))
     assert defined(first) and not defined(first) & defined(second)
     assert used(first) == defined(first) and used(second) == defined(second)
 
@@ -216,7 +240,7 @@ def test_raster_image_is_refused(page):
 
 
 def test_svg_is_marked_for_screen_readers_and_scales():
-    root = tree(SvgLayer(WIDTH, HEIGHT).finish())
+    root = tree(drawn(SvgLayer(WIDTH, HEIGHT)))
     assert root.attrib["viewBox"] == f"0 0 {WIDTH} {HEIGHT}" and root.attrib["width"] == "100%"
     assert root.attrib["aria-hidden"] == "true"
 

@@ -15,15 +15,17 @@ def lab(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def browser():
+    """One context for all pages, so that JupyterLab's scripts are fetched once."""
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
+        context = browser.new_context(viewport={"width": 1280, "height": 1000})
+        context.set_default_timeout(30_000)
+        yield context
         browser.close()
 
 
 @pytest.fixture
 def page(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    context.set_default_timeout(30_000)
-    yield context.new_page()
-    context.close()
+    page = browser.new_page()
+    yield page
+    page.close()

@@ -16,26 +16,33 @@ from tests.test_notebooks import NOTEBOOKS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 
-# What the kernel knows of its explorers, in the order in which they stand in the notebook.
-ASK = """
+# What the kernel knows of its explorers, in the order in which they stand in the notebook; asked before each, and at each step.
+EXPLORERS = """
 import json
 import ffn_helpers as fh
 found = [value for value in Out.values() if isinstance(value, fh.Explorer)]
 print(json.dumps([dict(
-    sentence=explorer.picture.sentence, alt=explorer.picture.alt, untouched=str(explorer.picture.values) == str(explorer.start),
+    alt=explorer.picture.alt, untouched=str(explorer.picture.values) == str(explorer.start),
     ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)},
+    picks=[label for label, entry in explorer.entries.items() if isinstance(entry, fh._Pick)],
     down=[entry.picker.label for entry in explorer.entries.values()
-          if type(getattr(entry, "picker", None)).__name__ == "ToggleButtons"],
-    picks={label: getattr(entry.picker, "label", entry.picker.value) for label, entry in explorer.entries.items()
-           if isinstance(entry, fh._Pick)}) for explorer in found]))
+          if type(getattr(entry, "picker", None)).__name__ == "ToggleButtons"])
+    for explorer in found]))
+"""
+STATE = """
+print(json.dumps(dict(sentence=found[%d].picture.sentence,
+    picks=[getattr(entry.picker, "label", entry.picker.value) for entry in found[%d].entries.values() if isinstance(entry, fh._Pick)])))
 """
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
-def notebook(request, page, lab):
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem, scope="module")
+def notebook(request, browser, lab):
+    """Opened once for its tests, which run in the order in which they stand here: looked at first, then run."""
+    page = browser.new_page()
     opened = Notebook(page, lab, f"notebooks/{request.param.name}")
     yield opened
     opened.shut_down()
+    page.close()
 
 
 def test_reopened_without_a_kernel_every_picture_is_there(notebook):
@@ -53,7 +60,7 @@ def test_runs_and_every_explorer_moves(notebook):
     assert notebook.run_all() == []
     assert [o for o in notebook.outputs("stream") if o["name"] == "stderr"] == []
     explorers = page.locator(".ffn-explorer")
-    known = notebook.ask(ASK)
+    known = notebook.ask(EXPLORERS)
     assert explorers.count() == len(known)
     if EVERY or notebook.path.endswith(tuple(f"{name}.ipynb" for name in TWO)):
         assert serious(page, *OURS) == []
@@ -92,7 +99,7 @@ class Driven:
         explorer.scroll_into_view_if_needed()
         self.stage, self.message = explorer.locator(".ffn-stage"), explorer.locator(".ffn-message")
         self.box = self.stage.bounding_box()
-        assert notebook.ask(ASK)[number]["untouched"], "the page has changed a value by itself"
+        assert notebook.ask(EXPLORERS)[number]["untouched"], "the page has changed a value by itself"
         self.live = explorer.locator(".ffn-live").element_handle()
         self.start = self.picture()
         self.page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
@@ -124,7 +131,7 @@ class Driven:
         """Wait until the kernel has `reached` a state and the page says what its picture says; return the picture."""
         deadline = time.monotonic() + 20
         while True:
-            kernel, shown = self.notebook.ask(ASK)[self.number], self.sentence()
+            kernel, shown = self.notebook.ask(STATE % (self.number, self.number)), self.sentence()
             if reached(kernel) and shown == kernel["sentence"]:
                 return self.picture()
             assert time.monotonic() < deadline, f"the page says {shown!r}, the kernel {kernel!r}"
@@ -146,8 +153,8 @@ class Driven:
             seen = set()
             for key, end in [("End", high), ("Home", low)]:
                 handles.nth(i).press(key)
-                self.page.wait_for_function("([box, end]) => Number(box.value.replace('−', '-')) === end",
-                                            arg=[boxes.nth(i).element_handle(), end])
+                self.notebook.wait("([box, end]) => Number(box.value.replace('−', '-')) === end",
+                                   arg=[boxes.nth(i).element_handle(), end])
                 assert float(handles.nth(i).get_attribute("aria-valuetext")) == pytest.approx(end)      # also where it counts in doublings
                 seen.add(self.settled())
             assert len(seen | {first}) > 1, f"{name} moves nothing"
@@ -159,17 +166,17 @@ class Driven:
         for control in self.explorer.locator(".widget-toggle-buttons").all():
             for target in control.locator("button").all():
                 target.press("Space")
-                self.settled(lambda kernel: target.inner_text() in kernel["picks"].values())
+                self.settled(lambda kernel: target.inner_text() in kernel["picks"])
                 assert control.evaluate("e => [...e.querySelectorAll('[aria-pressed=true]')].map(b => b.innerText)") == [target.inner_text()]
         for control in self.explorer.locator(".widget-checkbox input").all():
             for wanted in (not control.is_checked(), control.is_checked()):
                 control.press("Space")
-                self.settled(lambda kernel: wanted in kernel["picks"].values())
+                self.settled(lambda kernel: wanted in kernel["picks"])
         for menu in self.explorer.locator("select").all():
             for key in ("End", "Home"):
                 menu.press(key)                    # the kernel may refuse it, and then sets the menu back
                 self.settled(lambda kernel: menu.evaluate("menu => menu.selectedOptions[0]?.textContent")
-                             .replace("\N{NO-BREAK SPACE}", " ") in kernel["picks"].values())
+                             .replace("\N{NO-BREAK SPACE}", " ") in kernel["picks"])
         self.reset()
 
     def boxes(self):
@@ -186,7 +193,7 @@ class Driven:
             was = self.sentence()
             self.page.evaluate("spoken = 0")
             button.press("Enter")
-            self.page.wait_for_function("([live, start]) => live.innerHTML !== start", arg=[self.live, self.start])
+            self.notebook.wait("([live, start]) => live.innerHTML !== start", arg=[self.live, self.start])
             first = self.settled()
             button.press("Enter")                  # what the page sends of itself comes before the second press
             assert self.settled() == first, f"{button.inner_text()} pressed twice gives two pictures"
@@ -200,7 +207,7 @@ class Driven:
     def back(self, doing):
         """Wait until picture and message are as at the start."""
         try:
-            self.page.wait_for_function(
+            self.notebook.wait(
                 "([live, message, start]) => live.innerHTML === start && message.innerText.trim() === ''",
                 arg=[self.live, self.message.element_handle(), self.start])
         except playwright.TimeoutError:
