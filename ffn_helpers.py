@@ -10,6 +10,7 @@ import html
 import inspect
 import io
 import math
+import pathlib
 import re
 from collections import namedtuple
 
@@ -246,7 +247,7 @@ class Picture:
 
     def moving_svg(self):
         """What moves, as SVG text, to lie over what stays; drawn anew at every step of an explorer."""
-        return self._svg.draw(self.moving)
+        return self._svg.draw(self.moving, self.alt)
 
     def img(self):
         """The picture as an HTML `<img>` with its alt text, readable without a kernel."""
@@ -451,7 +452,7 @@ class _Entry:
         if spec.log:
             kind, ends = widgets.FloatLogSlider, dict(base=2, min=math.log2(spec.low), max=math.log2(spec.high), step=1)
         self.slider = kind(self.nearest(value), readout=False, layout=widgets.Layout(width="130px"), **ends)
-        self.widget = widgets.HBox([self.box, self.slider])
+        self.widget = widgets.HBox([self.box, self.slider]).add_class("ffn-number").add_class("ffn-log" if spec.log else "ffn-linear")
         self.box.observe(self._typed, "value")
         self.slider.observe(self._dragged, "value")
 
@@ -515,7 +516,7 @@ class _Pick:
         else:
             self.picker = widgets.ToggleButtons(options=spec.options, value=value, description=shown,
                                                 style={**room, "button_width": "auto"},
-                                                layout=widgets.Layout(width="max-content", max_width="100%", display="flex"))
+                                                layout=widgets.Layout(width="max-content", max_width="100%", display="flex", flex_flow="row wrap"))
         self.widget = self.picker
         self.picker.observe(self._picked, "value")
 
@@ -556,17 +557,16 @@ class Explorer(widgets.VBox):
         for values in presets.values():
             picture._checked((), {**self.start, **kind("presets", values, dict)})
         buttons = [self._button("Reset", {})] + [self._button(*preset) for preset in presets.items()]
-        self.message, self.words = widgets.HTML(), widgets.HTML()
-        self.message.layout.min_height = "32px"
-        self.still, self.live = widgets.HTML(picture.still_svg()), widgets.HTML()
-        for layer in (self.still, self.live):
-            layer.layout = widgets.Layout(grid_area="picture", margin="0")
+        script = pathlib.Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
+        aid = widgets.HTML(f'<style onload="{html.escape(script)}"></style>', layout=widgets.Layout(display="none"))
+        self.message, self.words = widgets.HTML(layout=widgets.Layout(min_height="32px")), widgets.HTML()
+        self.still, self.live = (widgets.HTML(svg, layout=widgets.Layout(grid_area="picture", margin="0"))
+                                 for svg in (picture.still_svg(), ""))
         stage = widgets.GridBox([self.still, self.live], layout=widgets.Layout(
-            grid_template_areas='"picture"', grid_template_columns="100%", width="100%",
-            max_width=f"{picture.size[0]}px"))
+            grid_template_areas='"picture"', grid_template_columns="100%", width="100%", max_width=f"{picture.size[0]}px"))
         lines = [widgets.HBox(row, layout=widgets.Layout(flex_flow="row wrap")) for row in [buttons, *(r for _, r in rows)]]
-        super().__init__([*lines, self.message, stage, self.words])
-        for widget, name in [(self, "explorer"), (self.message, "message"), (stage, "stage"), (self.live, "live")]:
+        super().__init__([*lines, self.message, stage, self.words, aid])
+        for widget, name in [(self, "explorer"), (self.message, "message"), (stage, "stage"), (self.live, "live"), (self.words, "words")]:
             widget.add_class(f"ffn-{name}")
         self._draw()
 
@@ -646,8 +646,8 @@ class Explorer(widgets.VBox):
 
     def _draw(self):
         self.live.value = self.picture.moving_svg()
-        self.words.value = (f'<div role="status" data-sentence style="position:absolute;width:1px;height:1px;'
-                            f'overflow:hidden;clip-path:inset(50%)">{html.escape(self.picture.sentence)}</div>')
+        self.words.value = (f'<div data-sentence style="position:absolute;width:1px;height:1px;overflow:hidden;'
+                            f'clip-path:inset(50%)">{html.escape(self.picture.sentence)}</div>')
 
     def _repr_mimebundle_(self, include=None, exclude=None, **kwargs):
         view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}

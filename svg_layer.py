@@ -6,6 +6,7 @@ same in twice to three times the time, since it lays out and writes every label 
 is an outline that is sent once. It knows shapes and one-line text in opaque colours, no images, and
 nothing of the course.
 """
+import html
 import itertools
 import numbers
 from functools import lru_cache
@@ -85,8 +86,8 @@ class SvgLayer(RendererBase):
         self.watched = set()
         self.parts, self.uses = [], {}
 
-    def draw(self, artists):
-        """The `<svg>` of some artists, to lie over what `still` has drawn. Only what has changed is drawn anew."""
+    def draw(self, artists, alt=""):
+        """The `<svg>` of some artists, to lie over what `still` has drawn; `alt` speaks for both. Only what has changed is drawn anew."""
         parts, uses = [], {}
         for artist in artists:
             path = artist.get_path() if isinstance(artist, PathPatch) else None      # its set_path tells nobody
@@ -98,7 +99,7 @@ class SvgLayer(RendererBase):
             _, elements, definitions = self.kept[artist]
             parts += elements
             uses |= definitions
-        return self._svg(parts, [element for name, element in uses.items() if name not in self.lasting])
+        return self._svg(parts, [element for name, element in uses.items() if name not in self.lasting], alt)
 
     def still(self, figure, moving):
         """The `<svg>` of a figure without the artists that move, but with the definitions that they use now."""
@@ -121,9 +122,10 @@ class SvgLayer(RendererBase):
             told = artist.stale_callback
             artist.stale_callback = lambda artist, stale: (self.kept.pop(artist, None), told and told(artist, stale))
 
-    def _svg(self, parts, definitions):
+    def _svg(self, parts, definitions, alt=""):
+        heard = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
         return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="100%" '
-                f'style="display:block" aria-hidden="true"><defs>{"".join(definitions)}</defs>{"".join(parts)}</svg>')
+                f'style="display:block" {heard}><defs>{"".join(definitions)}</defs>{"".join(parts)}</svg>')
 
     def define(self, name, element, content):
         """Put `<element id=... content>` among the definitions; returns its id."""

@@ -10,7 +10,7 @@ import ffn_helpers as fh
 GATES = {"relu": "ReGLU", "gelu": "GEGLU", "silu": "SwiGLU", "identity": "Bilinear"}
 LEFT, STEP, TOP, SIDE = 62, 234, 134, 204             # first panel, step to the next, upper edge, side
 REACH, LEVELS = 3.0, (0.25, 1, 2, 4)                  # both axes from -3 to 3
-AMOUNTS = 0.16, 0.34, 0.56, 0.8                       # tint of each band
+AMOUNTS = 0.16, 0.34, 0.55, 0.76                      # tint of each band; a sign must be read on the darkest
 
 
 class GateSurfaces(fh.Picture):

@@ -52,7 +52,7 @@ class KinkFit(fh.Picture):
         scale = [STRIP[1] + STRIP[3] * (1 - level / 1.12) / 2 for level in (1, 0, -1)]
         self.scale = [self.moves(self.text(STRIP[0] - 9, y, "", ha="right")) for y in scale]
         self.text(STRIP[0] + 8, STRIP[1] - 20, "fit minus target, on a scale of its own", 11)
-        self.text(20, 474, "Wide grey: the target. Thin: the fit. Pink: a bend, one for each ReLU. "
+        self.text(20, 474, "Wide grey: the target. Thin: the fit. Squares: bends, one for each ReLU. "
                            "Dot with a bar: the largest error.", colour=fh.WEIGHT)
         self._build_errors(sorted(v["fits"]))
 

@@ -62,7 +62,7 @@ class LinearCollapse(fh.Picture):
         self.line([20, 980], [ROWS[1] - 24] * 2, fh.SOFT, 1)
         self.rows = [_Row(self, top, number) for number, top in enumerate(ROWS)]
         self.text(20, 596, "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. "
-                           "Pink: a crease. ● unit on at the point, ○ off.", colour=fh.WEIGHT)
+                           "Thick: a crease. ● unit on at the point, ○ off.", colour=fh.WEIGHT)
 
     # ---- what moves
     def update(self):

@@ -121,7 +121,7 @@ class RankCollapse(fh.Picture):
                       else f"Without skips the tokens approach each other, but do not become one in {layers} layers")
         self.sentence = (f"After 3 layers: attention only {_value(middle[0, 3])}, with MLP {_value(middle[1, 3])}, with skip {_value(middle[2, 3])}, with both "
                          f"{_value(middle[3, 3])}; after {layers}, with skip: {_value(middle[2, -1])} and {_value(middle[3, -1])}.")
-        self.footer.set_text(f"Start: {start}. Lines: medians of {runs.shape[1]} seeds, grey: their range. Solid: with skip, dotted: without. Pink squares: with MLP.")
+        self.footer.set_text(f"Start: {start}. Lines: medians of {runs.shape[1]} seeds, grey: their range. Solid: with skip, dotted: without. Squares: with MLP.")
         self.alt = (f"Four curves of token distance over {layers} layers, start: {start}. After 3 layers {_value(middle[0, 3])} with attention only, "
                     f"{_value(middle[1, 3])} with an MLP, {_value(middle[2, 3])} with a skip, {_value(middle[3, 3])} with both.")
 

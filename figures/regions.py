@@ -53,7 +53,7 @@ class Regions(fh.Picture):
         self.patch(fh.rectangles(self.left, 400, u["width"], 24), edge=fh.INK, width=1)
         for unit, at in enumerate(self.left):
             self.text(at + u["width"] / 2, 438, str(unit + 1), ha="center")
-        self.text(u["x"], 386, "pink: on (z > 0), hatched: off")
+        self.text(u["x"], 386, "plain: on (z > 0), hatched: off")
         self.text(20, 502, "Shade: how many units are on, more is darker. Each white line is where one unit’s z is 0. "
                            "Outlined: the point’s region.", colour=fh.WEIGHT)
 

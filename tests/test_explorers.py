@@ -15,9 +15,9 @@ import torch
 
 import ffn_helpers as fh
 from conftest import TOLERANCE, difference
-from tests.drawing import Recorder, bare, off_page
+from tests.drawing import Recorder, bare, off_page, told_by_hue
 from tests.execution import calls, fresh_kernel, may_raise, numbered, run
-from tests.test_notebooks import NOTEBOOKS, images_in, read
+from tests.test_notebooks import NOTEBOOKS, alt_faults, images_in, read
 from tests.test_svg_layer import defined, tree, used
 
 BAD_TEXTS = ["abc", "nan", "inf", "-inf", "1e308", "", "−−1", "1,5", "<b>7</b>"]
@@ -144,7 +144,8 @@ def well_formed(explorer):
     assert tree(live) is not None and "nan" not in live
     assert used(live) <= defined(live) | defined(explorer.still.value), "the page lacks an outline that is drawn"
     assert f">{html.escape(picture.sentence)}<" in explorer.words.value
-    assert 1 <= len(picture.alt.split()) <= 40 and picture.title and picture.sentence
+    assert f'role="img" aria-label="{html.escape(picture.alt)}"' in live and 'aria-hidden="true"' in explorer.still.value
+    assert picture.title and picture.sentence and not alt_faults(picture.alt, picture.title, picture.sentence)
 
 
 def controls_agree(explorer):
@@ -294,7 +295,8 @@ def test_presets(explorer):
     for label, button in buttons(explorer).items():
         button.click()
         shows_its_values(explorer)
-        assert not off_page(Recorder(explorer.picture, moving=True).labels, explorer.picture.size), label
+        moving, name = Recorder(explorer.picture, moving=True), type(explorer.picture).__module__.rpartition(".")[2]
+        assert not off_page(moving.labels, explorer.picture.size) and not told_by_hue(name, moving)[0], label
         pictures[label] = bare(explorer.live.value)
         move(first, elsewhere(explorer, first))          # a preset starts from the start, not from here
         button.click()

@@ -170,7 +170,7 @@ def test_texts_at_the_default():
     assert shown(linear_collapse.default()) == sorted([
         "Linear steps fold into one step; with a ReLU in between they cannot",
         "Without a ReLU one step, × 8 + 12, does it all. With it the best one misses by 9.1 on the line, 0.7 on the sheet.",
-        "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. Pink: a crease. "
+        "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. Thick: a crease. "
         "● unit on at the point, ○ off.",
         "Without a ReLU", "With a ReLU", "ReLU", "=", "≠", "x", "x", "y", "y",
         *["x = −5"] * 4, "y = −28", "y = −28", "y = 0", "y = −9.1", *["× 2", "+ 3", "× 4"] * 2, "−10", "−10", "−7", "−7", "0",

@@ -28,6 +28,7 @@ TAGS = {"long-lesson", "raises-exception"}
 LONGEST, MEDIAN = 15, 5  # lines of a code cell
 ALT_WORDS = 40
 LARGEST = 1_000_000  # bytes
+HUES = re.compile(r"(?i)\b(?:pink|magenta|purple|orange|red|yellow|brown|green|blue)\b")
 # Constructs whose outputs never repeat exactly, or that stack pictures on Colab.
 # What GitHub's notebook viewer keeps of HTML. The one style is fh.show's, which GitHub drops: it says nothing.
 KEPT_TAGS = set("""a b blockquote br code dd details div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre
@@ -99,6 +100,23 @@ def images(notebook):
     texts = [cell["source"] for cell in markdown_cells(notebook)]
     texts += [output["data"].get("text/html", "") for output in outputs(notebook)]
     return [image for text in texts for image in images_in(text)]
+
+
+def alt_texts(text):
+    """The alt texts in a piece of Markdown or HTML; "" where one is missing."""
+    return re.findall(r"!\[([^\]]*)\]\(", text) + [image.get("alt", "") for image in images_in(text)]
+
+
+def alt_faults(alt, *shown):
+    """What is wrong with an alt text; it must say more than what is `shown` beside it anyway."""
+    words, faults = len(alt.split()), []
+    if not 0 < words <= ALT_WORDS:
+        faults.append(f"alt text of {words} words (1 to {ALT_WORDS}): {alt[:60]!r}")
+    elif not re.search(r"\d", alt):
+        faults.append(f"alt text without a value: {alt[:60]!r}")
+    if alt and alt.strip(" .") in [text.strip(" .") for text in shown]:
+        faults.append(f"alt text that only repeats the title or sentence: {alt[:60]!r}")
+    return faults
 
 
 def names_used(cell):
@@ -235,13 +253,9 @@ def _(notebook):
 
 @rule
 def every_picture_has_alt_text(notebook):
-    complaints = ["Markdown picture without alt text" for cell in markdown_cells(notebook)
-                  for _ in re.findall(r"!\[\s*\]\(", cell["source"])]
-    for image in images(notebook):
-        words = len(image.get("alt", "").split())
-        if not 0 < words <= ALT_WORDS:
-            complaints.append(f"alt text of {words} words (1 to {ALT_WORDS}): {image.get('alt', '')[:60]!r}")
-    return complaints
+    written = [fault for cell in markdown_cells(notebook) for alt in alt_texts(cell["source"]) for fault in alt_faults(alt)]
+    return written + [fault for output in outputs(notebook) for alt in alt_texts(output["data"].get("text/html", ""))
+                      for fault in alt_faults(alt, output["data"].get("text/plain", ""))]
 
 
 @fault("every_picture_has_alt_text")
@@ -258,7 +272,23 @@ def _(notebook):
 
 @fault("every_picture_has_alt_text")
 def _(notebook):
+    data = code_cells(notebook)[1]["outputs"][0]["data"]
+    data["text/html"] = data["text/html"].replace("4 dots.", "Some dots.")
+
+
+@fault("every_picture_has_alt_text")
+def _(notebook):
+    code_cells(notebook)[1]["outputs"][0]["data"]["text/plain"] = "4 dots"
+
+
+@fault("every_picture_has_alt_text")
+def _(notebook):
     markdown_cells(notebook)[0]["source"] += "\n![](../figures/x.png)"
+
+
+@fault("every_picture_has_alt_text")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n![A network.](../figures/x.png)"
 
 
 @rule
@@ -567,6 +597,17 @@ def _(notebook):
 
 
 @rule
+def no_text_needs_a_hue(notebook):
+    """A word for a hue tells nothing to who does not see it: say up, hatched, square."""
+    return [f"{word!r} in {first_line(cell)}" for cell in markdown_cells(notebook) for word in HUES.findall(cell["source"])]
+
+
+@fault("no_text_needs_a_hue")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += " See the orange bars."
+
+
+@rule
 def local_links_lead_somewhere(notebook):
     complaints = []
     for cell in markdown_cells(notebook):
@@ -596,6 +637,11 @@ def _(notebook):
 def test_notebook(path, name):
     complaints = RULES[name](read(path.read_text(encoding="utf-8"), path.name))
     assert not complaints, f"{path.name}: " + "; ".join(complaints)
+
+
+@pytest.mark.parametrize("place", ["README.md", "CONTRIBUTING.md"])
+def test_pictures_of_the_front_pages_have_alt_text(place):
+    assert [fault for alt in alt_texts((ROOT / place).read_text(encoding="utf-8")) for fault in alt_faults(alt)] == []
 
 
 def test_notebooks_are_found_and_go_through_strict_nbval(request):
@@ -637,7 +683,7 @@ def good_notebook():
     cells = [{"cell_type": "markdown", "id": f"m{i}", "metadata": {}, "source": "Two and two."} for i in range(18)]
     printed = {"output_type": "stream", "name": "stdout", "text": "4\n"}
     picture = {"output_type": "display_data", "metadata": {},
-               "data": {"text/html": f'<img alt="Four dots." src="data:image/png;base64,{png}">', "text/plain": "Four dots."}}
+               "data": {"text/html": f'<img alt="4 dots." src="data:image/png;base64,{png}">', "text/plain": "Four dots."}}
     for number, output in enumerate([printed, picture], 1):
         cells.append({"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": "print(2 + 2)",
                       "execution_count": number, "outputs": [output]})

@@ -24,8 +24,9 @@ from hypothesis import strategies as st
 import ffn_helpers as fh
 from conftest import TOLERANCE, difference
 from figures import __main__ as figures
-from tests.drawing import PALETTE, Label, Recorder, is_known, off_page, overlaps
+from tests.drawing import OTHER_CUES, PALETTE, Label, Recorder, faint, family, is_known, off_page, only_hue, overlaps, told_by_hue
 from tests.odd import anything, attempt, relatives
+from tests.test_notebooks import HUES, alt_faults
 from tests.test_svg_layer import texts, tree
 
 SNAPSHOT = Path(__file__).with_name("pictures.json")
@@ -157,10 +158,10 @@ def test_what_a_picture_does_not_take_it_says(name, odd, words):
 def test_words(name):
     drawing = picture(name)
     assert drawing.title.strip() and drawing.sentence.strip()
-    assert 1 <= len(drawing.alt.split()) <= 40, f"{len(drawing.alt.split())} words"
-    assert drawing.alt != drawing.title and re.search(r"\d", drawing.alt)
+    assert not alt_faults(drawing.alt, drawing.title, drawing.sentence)
     shown = [label.text for label in recorded(name).labels]
     assert drawing.title in shown and drawing.sentence in shown
+    assert not [text for text in [*shown, drawing.alt] if HUES.search(text)], "words for hues say nothing to who sees none"
 
 
 @every_picture
@@ -183,6 +184,18 @@ def test_text_is_large_enough(name):
 @every_picture
 def test_colours_are_the_palettes(name):
     assert not [colour for colour in recorded(name).colours if not is_known(colour)]
+
+
+def test_no_meaning_hangs_on_hue_alone():
+    found = [told_by_hue(name, recorded(name)) for name in NAMES]
+    assert set.union(*(wrong for wrong, _ in found)) == set()
+    excused = {name for _, pairs in found for name, *_ in pairs}
+    assert excused == {name for name, *_ in OTHER_CUES}, "an excuse that no picture needs"
+
+
+@every_picture
+def test_text_stands_out_from_its_ground(name):
+    assert not faint(picture(name), recorded(name).labels)
 
 
 @every_picture
@@ -222,6 +235,9 @@ class Faulty(fh.Picture):
         self.text(280 if fault == "off" else 150 if fault != "overlap" else 60, 92, "units",
                   size=9 if fault == "small" else 10.5, colour="#AA0000" if fault == "colour" else fh.INK)
         self.patch(fh.rectangles([20, 40], 60, 10, 12), fh.POSITIVE, alpha=0.5 if fault == "alpha" else None)
+        if fault == "contrast":
+            self.rectangle(10, 80, 70, 20, fh.HIDDEN)
+            self.text(20, 90, "faint", colour=fh.WEIGHT)
         if fault != "hatch":
             self.rectangle(80, 60, 20, 12, fh.CUT, fh.WEIGHT, 0, hatch=fh.HATCH)
         if fault != "line":
@@ -249,9 +265,39 @@ def test_structure_catches(fault, word):
     ("overlap", lambda found: overlaps(found.labels) == [("units", "12 of 48")]),
     ("small", lambda found: min(label.size for label in found.labels) < SMALLEST),
     ("colour", lambda found: [c for c in found.colours if not is_known(c)] == ["#aa0000"]),
-    ("alpha", lambda found: found.alphas != {1})])
+    ("alpha", lambda found: found.alphas != {1}),
+    ("contrast", lambda found: faint(Faulty(fault="contrast"), found.labels) == ["faint"])])
 def test_recorder_catches(fault, caught):
     assert caught(Recorder(Faulty(fault=fault)))
+
+
+def second(draw):
+    """What only hue tells apart once `draw` has added its marks to two orange bars."""
+    drawing = Faulty(fault="line")
+    draw(drawing)
+    return [tuple(map(family, pair)) for pair in only_hue(Recorder(drawing).marks())]
+
+
+@pytest.mark.parametrize("draw", [
+    lambda p: p.patch(fh.rectangles([120, 140], 80, 10, 12), fh.NEGATIVE),
+    lambda p: p.patch(fh.rectangles([20, 40], 72, 10, 12), fh.NEGATIVE),                      # under the others
+    lambda p: [p.line([20, 90], [y, y], colour) for y, colour in [(10, fh.POSITIVE), (20, fh.NEGATIVE)]],
+    lambda p: [p.patch(fh.circle(x, 20, 6), colour) for x, colour in [(100, fh.POSITIVE), (120, fh.NEGATIVE)]]])
+def test_hue_alone_is_seen(draw):
+    assert second(draw) == [("NEGATIVE", "POSITIVE")]
+
+
+@pytest.mark.parametrize("draw", [
+    lambda p: p.patch(fh.rectangles([120, 140], 80, 10, 12), fh.tint(fh.NEGATIVE, 0.5)),      # lighter
+    lambda p: p.patch(fh.rectangles([120, 140], 80, 10, 12), fh.NEGATIVE, fh.INK),
+    lambda p: p.patch(fh.rectangles([120, 140], 80, 10, 12), fh.NEGATIVE, hatch=fh.HATCH),
+    lambda p: p.patch(fh.circle(120, 80, 6), fh.NEGATIVE),
+    lambda p: p.patch(fh.rectangles([60, 80], 60, 10, [-8, -12]), fh.NEGATIVE),               # hang where the others stand
+    lambda p: [p.line([20, 90], [y, y], colour, width) for y, colour, width in [(10, fh.POSITIVE, 1), (20, fh.NEGATIVE, 3)]],
+    lambda p: [p.line([20, 90], [y, y], colour, linestyle=style)
+               for y, colour, style in [(10, fh.POSITIVE, "-"), (20, fh.NEGATIVE, "--")]]])
+def test_a_second_cue_is_enough(draw):
+    assert second(draw) == []
 
 
 @pytest.mark.pixels

@@ -10,7 +10,8 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api")
 
-from tests.browser.lab import CHROMIUM, FLAGS, Lab, Notebook
+from tests.browser.access import OURS, cramped, heard, serious
+from tests.browser.lab import CHROMIUM, Notebook
 from tests.test_notebooks import NOTEBOOKS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
@@ -21,9 +22,11 @@ import json
 import ffn_helpers as fh
 found = [value for value in Out.values() if isinstance(value, fh.Explorer)]
 print(json.dumps([dict(
-    untouched=str(explorer.picture.values) == str(explorer.start),
-    ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)})
-    for explorer in found]))
+    alt=explorer.picture.alt, untouched=str(explorer.picture.values) == str(explorer.start),
+    ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)},
+    picks=[label for label, entry in explorer.entries.items() if isinstance(entry, fh._Pick)],
+    down=[entry.picker.label for entry in explorer.entries.values()
+          if type(getattr(entry, "picker", None)).__name__ == "ToggleButtons"]) for explorer in found]))
 """
 STATE = """
 print(json.dumps(dict(sentence=found[%d].picture.sentence,
@@ -31,28 +34,10 @@ print(json.dumps(dict(sentence=found[%d].picture.sentence,
 """
 
 
-@pytest.fixture(scope="session")
-def lab(tmp_path_factory):
-    lab = Lab(tmp_path_factory.mktemp("lab"))
-    yield lab
-    lab.close()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """One context for all pages, so that JupyterLab's scripts are fetched once."""
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = browser.new_context(viewport={"width": 1280, "height": 1000})
-        context.set_default_timeout(30_000)
-        yield context
-        browser.close()
-
-
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem, scope="module")
-def notebook(request, browser, lab):
+def notebook(request, desk, lab):
     """Opened once for its tests, which run in the order in which they stand here: looked at first, then run."""
-    page = browser.new_page()
+    page = desk.new_page()
     opened = Notebook(page, lab, f"notebooks/{request.param.name}")
     yield opened
     opened.shut_down()
@@ -76,16 +61,38 @@ def test_runs_and_every_explorer_moves(notebook):
     explorers = page.locator(".ffn-explorer")
     known = notebook.ask(EXPLORERS)
     assert explorers.count() == len(known)
+    assert serious(page, *OURS) == []
+    for width in (800, 640):                       # a small window, and a screen of 1280 pixels at 200 %
+        assert cramped(page, width) == [], f"at {width} pixels"
     for number in range(len(known)):
-        Driven(notebook, explorers.nth(number), number, known[number]["ranges"]).all()
+        Driven(notebook, explorers.nth(number), number, known[number]).all()
+    if notebook.path.endswith(NOTEBOOKS[0].name):
+        in_the_dark(page, explorers.first)
     assert notebook.errors == []
+
+
+def in_the_dark(page, explorer):
+    """Labels and message against JupyterLab's dark theme; a picture has its own ground."""
+    page.evaluate("() => jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    try:
+        page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+        explorer.get_by_role("textbox").first.fill("abc")
+        explorer.get_by_role("textbox").first.press("Enter")
+        explorer.get_by_role("alert").wait_for()
+        assert serious(page, *OURS) == []
+        ground = explorer.locator("svg > :not(defs)").first
+        assert ground.evaluate("e => getComputedStyle(e).fill") == "rgb(255, 255, 255)"
+    finally:                                       # the server keeps the theme for the notebooks to come
+        page.evaluate("() => jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
 
 
 class Driven:
     """One explorer on the page."""
 
-    def __init__(self, notebook, explorer, number, ranges):
-        self.notebook, self.page, self.explorer, self.number, self.ranges = notebook, notebook.page, explorer, number, ranges
+    def __init__(self, notebook, explorer, number, known):
+        self.notebook, self.page, self.explorer, self.number = notebook, notebook.page, explorer, number
+        self.ranges = known["ranges"]
+        self.named(known)
         explorer.scroll_into_view_if_needed()
         self.stage, self.message = explorer.locator(".ffn-stage"), explorer.locator(".ffn-message")
         self.box = self.stage.bounding_box()
@@ -95,6 +102,21 @@ class Driven:
         self.page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
             if (!stage.querySelector('.ffn-live svg > *:nth-child(2)')) blank += 1; requestAnimationFrame(look) }; look() }""",
                       self.stage.element_handle())
+        self.page.evaluate("""(status) => { window.spoken = 0; new MutationObserver(all => { spoken += all.length })
+            .observe(status, {childList: true, subtree: true, characterData: true}) }""",
+                           self.explorer.get_by_role("status").element_handle())
+
+    def named(self, known):
+        """A screen reader hears a name for each control, the picture's alt text and a sentence that will be spoken."""
+        found = heard(self.explorer)
+        names = {role: [name for other, name, _ in found if other == role]
+                 for role in ("textbox", "slider", "group", "checkbox", "combobox", "button", "status", "img")}
+        assert names["textbox"] == list(self.ranges) and names["slider"] == [f"{name} slider" for name in self.ranges]
+        assert sorted(names["group"] + names["checkbox"] + names["combobox"]) == sorted(
+            label if label.startswith("d_") else label.replace("_", " ") for label in known["picks"])
+        assert names["button"][0] == "Reset" and all(names["button"])
+        assert names["img"] == [known["alt"]] and len(names["status"]) == 1
+        assert [name for _, name, pressed in found if pressed] == known["down"]
 
     def picture(self):
         return self.live.inner_html()
@@ -130,6 +152,7 @@ class Driven:
                 handles.nth(i).press(key)
                 self.notebook.wait("([box, end]) => Number(box.value.replace('−', '-')) === end",
                                    arg=[boxes.nth(i).element_handle(), end])
+                assert float(handles.nth(i).get_attribute("aria-valuetext")) == pytest.approx(end)      # also where it counts in doublings
                 seen.add(self.settled())
             assert len(seen | {first}) > 1, f"{name} moves nothing"
             boxes.nth(i).fill(start)
@@ -141,6 +164,7 @@ class Driven:
             for target in control.locator("button").all():
                 target.press("Space")
                 self.settled(lambda kernel: target.inner_text() in kernel["picks"])
+                assert control.evaluate("e => [...e.querySelectorAll('[aria-pressed=true]')].map(b => b.innerText)") == [target.inner_text()]
         for control in self.explorer.locator(".widget-checkbox input").all():
             for wanted in (not control.is_checked(), control.is_checked()):
                 control.press("Space")
@@ -157,17 +181,20 @@ class Driven:
         for i, name in enumerate(self.ranges):
             boxes.nth(i).fill(bad[i % len(bad)])
             boxes.nth(i).press("Enter")
-            self.message.get_by_text(name + ":").wait_for()
+            self.message.get_by_role("alert").get_by_text(name + ":").wait_for()
             assert self.picture() == self.start, f"{name} took {bad[i % len(bad)]!r}"
             self.reset()
 
     def buttons(self):
         for button in self.explorer.locator("> .widget-hbox").first.get_by_role("button").all()[1:]:
+            was = self.sentence()
+            self.page.evaluate("spoken = 0")
             button.press("Enter")
             self.notebook.wait("([live, start]) => live.innerHTML !== start", arg=[self.live, self.start])
             first = self.settled()
             button.press("Enter")                  # what the page sends of itself comes before the second press
             assert self.settled() == first, f"{button.inner_text()} pressed twice gives two pictures"
+            assert self.page.evaluate("spoken") == (self.sentence() != was), "each new sentence is spoken once, in the place that was there"
             self.reset()
 
     def reset(self):
