@@ -271,7 +271,7 @@ def parser():
     sub.add_argument("--edited", action="store_true", help="also those whose source has uncommitted changes")
     sub.add_argument("--jobs", default="2", choices=["1", "2", "3", "4"], help="notebooks at a time (default 2)")
     command("figures", figures, "rebuild the PNG files in figures/; names of pictures, or all")
-    sub = command("stamp", stamp, "write the repository's OWNER/REPO into badges, links and first cells")
+    sub = command("stamp", stamp, "write the repository's OWNER/REPO into badges and first cells")
     sub.add_argument("--check", action="store_true", help="write nothing; fail where they disagree")
     return top
 
