@@ -10,17 +10,26 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
+# For NumPy here, torch, and every kernel, so before they are imported.
+# Notebooks are refreshed with all that a processor can do and tested with its oldest instructions: sums then
+# round elsewhere, and a printed digit or a drawn dot that hangs on the last bit differs here, not on a reader's machine.
+OLD_PROCESSOR = {"ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "OPENBLAS_CORETYPE": "Nehalem"}
+# Small matrices: threads that wait for each other beside another worker take twenty times longer.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+for name, value in {**OLD_PROCESSOR, **ONE_THREAD}.items():
+    os.environ.setdefault(name, value)
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from nbval.plugin import IPyNbCell
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parent
-# Notebooks are refreshed with all that a processor can do and tested with its oldest instructions: sums then
-# round elsewhere, and a printed digit or a drawn dot that hangs on the last bit differs here, not on a reader's machine.
-OLD_PROCESSOR = {"ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "OPENBLAS_CORETYPE": "Nehalem"}
-for name, value in OLD_PROCESSOR.items():
-    os.environ.setdefault(name, value)
+# The same inputs every time, except in a long run: --hypothesis-profile=long draws new ones, 50 times as many.
+settings.register_profile("short", max_examples=16, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("long", settings.get_profile("short"), max_examples=800, derandomize=False, print_blob=True)
+settings.load_profile("short")
 # Root mean square over pixels, of 255. One wrong digit in a picture gives about 1, equal code 0.
 TOLERANCE = 0.5
 DATA_URI = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")

@@ -177,6 +177,10 @@ def notebooks(args, rest):
                + options + ["--jobs", args.jobs])
 
 
+def site(args, rest):
+    return run([set_up(TEST_FILES), "-m", "tools.pages", "--out", args.out.resolve()])
+
+
 def figures(args, rest):
     return run([set_up(LAB_FILES), "-m", "figures"] + rest)
 
@@ -271,7 +275,9 @@ def parser():
     sub.add_argument("--edited", action="store_true", help="also those whose source has uncommitted changes")
     sub.add_argument("--jobs", default="2", choices=["1", "2", "3", "4"], help="notebooks at a time (default 2)")
     command("figures", figures, "rebuild the PNG files in figures/; names of pictures, or all")
-    sub = command("stamp", stamp, "write the repository's OWNER/REPO into badges and first cells")
+    sub = command("site", site, "build the course as plain web pages, for readers without a kernel")
+    sub.add_argument("--out", type=Path, default=ROOT / "_site", help="folder to build (default _site)")
+    sub = command("stamp", stamp, "write the repository's OWNER/REPO into badges, links and first cells")
     sub.add_argument("--check", action="store_true", help="write nothing; fail where they disagree")
     return top
 
@@ -282,7 +288,7 @@ def main(argv=None):
     if args.command is None:
         top.print_help()
         return 2
-    if rest and args.command in ("run", "refresh", "stamp"):
+    if rest and args.command in ("run", "refresh", "site", "stamp"):
         top.error("unknown arguments: " + " ".join(rest))
     try:
         return args.function(args, [part for part in rest if part != "--"])

@@ -7,6 +7,7 @@ downloaded or configured when it is imported.
 import base64
 import copy
 import html
+import inspect
 import io
 import math
 import re
@@ -23,11 +24,12 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from PIL import Image
 
+from inputs import FLAG, NUMBER, SEVERAL, brief, checked, drawable, kind, num, short, vec, whole
 from svg_layer import FONT, SvgLayer
 
 __all__ = [
     "INK", "POSITIVE", "NEGATIVE", "ZERO", "HIDDEN", "WEIGHT", "CUT", "SOFT", "tint",
-    "num", "vec", "checked", "ACTIVATIONS", "activate", "PositionWiseFFN", "GatedFFN",
+    "num", "vec", "checked", "kind", "FLAG", "NUMBER", "SEVERAL", "ACTIVATIONS", "activate", "PositionWiseFFN", "GatedFFN",
     "Picture", "Bars", "EMPTY", "rectangles", "joined", "closed", "circle", "arrow_path", "trapezoid", "show", "explore", "number", "choice", "switch",
     "verdict", "check_number", "check_array", "check_function",
 ]
@@ -56,65 +58,10 @@ def _own_style():
 def tint(colour, amount):
     """Opaque mix of white (amount 0) and `colour` (amount 1), as a hex string."""
     amount = float(checked("amount", amount, ()))
-    return to_hex(1 - (1 - np.array(to_rgb(colour))) * min(max(amount, 0), 1))
-
-
-def num(value, digits=2):
-    """A number as the pictures write it: true minus, no trailing zeros, never minus zero."""
     try:
-        value = float(value.detach() if torch.is_tensor(value) else np.asarray(value).reshape(()))
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise TypeError(f"value must be one real number, got {_short(value)}") from None
-    if not math.isfinite(value):
-        raise ValueError(f"value is {value}, expected a finite number")
-    text = f"{value:,.{digits}f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return "0" if text in ("-0", "0") else text.replace("-", "−")
-
-
-def vec(values, digits=2):
-    """A vector as the pictures write it: `[1, −2]`; a single number loses its brackets."""
-    numbers = [num(v, digits) for v in checked("values", values, limit=math.inf).ravel()]
-    return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
-
-
-# ---------------------------------------------------------------------------------------------
-# Numbers in: every array that a public function takes passes here.
-
-def checked(name, value, shape=None, limit=1e6):
-    """Return `value` as a finite float64 array.
-
-    shape  expected shape; an entry that is a string (`"d_ff"`) or None fits any length.
-    limit  largest absolute value accepted.
-    Raises TypeError for what is not numbers, ValueError for a shape, NaN, infinity or size that
-    does not fit; the message names the argument, its shape and what was expected.
-    """
-    try:
-        if torch.is_tensor(value):
-            value = (value.double() if value.is_floating_point() else value).detach().cpu().numpy()
-        array = np.asarray(value)
-        if array.dtype.kind not in "biuf":
-            raise TypeError
-        array = array.astype(np.float64)
-    except (TypeError, ValueError, RuntimeError):
-        kind = "a real number" if shape == () else "an array of real numbers"
-        raise TypeError(f"{name} must be {kind}, got {_short(value)}") from None
-    if shape is not None:
-        fits = array.ndim == len(shape) and all(
-            not isinstance(want, int) or have == want for have, want in zip(array.shape, shape))
-        if not fits:
-            expected = ", ".join(str(want) if want is not None else "any" for want in shape)
-            raise ValueError(f"{name} has shape {array.shape}, expected ({expected}{',' * (len(shape) == 1)})")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} with shape {array.shape} holds NaN or infinity, expected finite numbers")
-    if array.size and np.abs(array).max() > limit:
-        raise ValueError(f"{name} with shape {array.shape} holds {np.abs(array).max():.3g}, expected at most {limit:g}")
-    return array
-
-
-def _short(value):
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+        return to_hex(1 - (1 - np.array(to_rgb(colour))) * min(max(amount, 0), 1))
+    except (TypeError, ValueError):
+        raise ValueError(f"colour must be one that matplotlib knows, got {short(colour)}") from None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -138,33 +85,33 @@ def activate(z, activation="relu"):
     """
     function = _activation(activation)
     if torch.is_tensor(z):
+        if z.is_complex() or z.dtype == torch.bool:
+            raise TypeError(f"z must hold real numbers, got {z.dtype}")
         return function(z)
     return function(torch.as_tensor(checked("z", z, limit=float("inf")))).numpy()
 
 
 def _activation(name):
     if not isinstance(name, str) or name not in ACTIVATIONS:
-        raise ValueError(f"activation {name!r} is not known; known are {', '.join(ACTIVATIONS)}")
+        raise ValueError(f"activation {brief(name)} is not known; known are {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 
-def _width(name, value):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be a whole number, got {_short(value)}")
-    if not 1 <= value <= 2 ** 20:
-        raise ValueError(f"{name} is {value}, expected 1 to {2 ** 20:,}")
-    return int(value)
+MOST = 2 ** 28         # a gigabyte a matrix; more would end the kernel
 
 
 class _FFN(torch.nn.Module):
-    def __init__(self, d_model, d_ff, activation):
+    def __init__(self, d_model, d_ff, activation, bias):
         super().__init__()
-        self.d_model, self.d_ff = _width("d_model", d_model), _width("d_ff", d_ff)
+        self.d_model, self.d_ff = whole("d_model", d_model, 1, 2 ** 20), whole("d_ff", d_ff, 1, 2 ** 20)
+        if self.d_model * self.d_ff > MOST:
+            raise ValueError(f"d_model x d_ff is {self.d_model:,} x {self.d_ff:,}, expected at most {MOST:,} weights in a matrix")
+        kind("bias", bias, FLAG)
         self.activation, self._activate = activation, _activation(activation)
 
     def _tokens(self, x):
         if not torch.is_tensor(x) or not x.is_floating_point():
-            raise TypeError(f"x must be a tensor of floating-point numbers, got {_short(x)}")
+            raise TypeError(f"x must be a tensor of floating-point numbers, got {short(x)}")
         if x.ndim == 0 or x.shape[-1] != self.d_model:
             raise ValueError(f"x has shape {tuple(x.shape)}, expected (..., {self.d_model}): the last axis is d_model")
         if x.dtype != self.contract.weight.dtype:
@@ -182,7 +129,7 @@ class PositionWiseFFN(_FFN):
     `contract.weight` W2 transposed, as `nn.Linear` stores them.
     """
     def __init__(self, d_model, d_ff, activation="relu", bias=True):
-        super().__init__(d_model, d_ff, activation)
+        super().__init__(d_model, d_ff, activation, bias)
         self.expand = torch.nn.Linear(self.d_model, self.d_ff, bias=bias)
         self.contract = torch.nn.Linear(self.d_ff, self.d_model, bias=bias)
 
@@ -197,7 +144,7 @@ class GatedFFN(_FFN):
     "sigmoid" GLU, "identity" the bilinear layer.
     """
     def __init__(self, d_model, d_ff, activation="silu", bias=False):
-        super().__init__(d_model, d_ff, activation)
+        super().__init__(d_model, d_ff, activation, bias)
         self.gate = torch.nn.Linear(self.d_model, self.d_ff, bias=bias)
         self.value = torch.nn.Linear(self.d_model, self.d_ff, bias=bias)
         self.contract = torch.nn.Linear(self.d_ff, self.d_model, bias=bias)
@@ -215,7 +162,8 @@ class Picture:
 
     A subclass lives in figures/ and says four things:
         size           width and height in CSS pixels, at 100 pixels to the inch
-        check(...)     takes the arrays and settings by name, returns them as a dict of clean values
+        check(...)     takes the arrays and settings by name, returns them as a dict of clean values; what
+                       is no array says its kind, as in `names: SEVERAL, row: str`, and arrives as such
         build()        draws what stays, and creates what moves, each through `self.moves(artist)`
         update()       computes from `self.values` and sets the moving artists, `self.title`,
                        `self.sentence` (the result in words and numbers) and `self.alt` (40 words)
@@ -237,7 +185,7 @@ class Picture:
             self.moving = []
             self._title = self.moves(self.text(20, 26, size=14, weight="bold"))
             self._sentence = self.moves(self.text(20, 53, size=11))
-            self.values = self.check(*args, **values)
+            self.values = self._checked(args, values)
             self.build()
             self.moving.sort(key=lambda artist: (artist.axes.get_zorder(), artist.get_zorder()))
             self._update()
@@ -254,7 +202,7 @@ class Picture:
 
     def set(self, **values):
         """Change some values and redraw. If they are refused, the picture stays as it was."""
-        new = self.check(**{**self.values, **values})
+        new = self._checked((), {**self.values, **values})
         old, self.values = self.values, new
         try:
             self._update()
@@ -264,6 +212,15 @@ class Picture:
             raise
         return self
 
+    def _checked(self, args, values):
+        """What `check` makes of the values, after the kinds that it asks for."""
+        signature = inspect.signature(self.check)
+        signature.bind(*args, **values)
+        for name, value in [*zip(signature.parameters, args), *values.items()]:
+            kind(name, value, self.check.__annotations__.get(name, object))
+            drawable(name, value)
+        return self.check(*args, **values)
+
     def _update(self):
         with matplotlib.rc_context(STYLE):         # a path takes `path.simplify` from here when it is made
             self.update()
@@ -272,7 +229,8 @@ class Picture:
 
     # Two outputs.
     def png(self, scale=2):
-        """The picture as PNG bytes in 256 colours, `scale` image pixels to one CSS pixel."""
+        """The picture as PNG bytes in 256 colours, `scale` (1 to 8) image pixels to one CSS pixel."""
+        scale = whole("scale", scale, 1, 8)
         raw, image = io.BytesIO(), io.BytesIO()
         with _own_style():
             self.figure.savefig(raw, dpi=100 * scale, format="rgba")
@@ -333,9 +291,19 @@ class Picture:
 EMPTY = Path(np.zeros((0, 2)))
 
 
+def _floats(shape=None, **given):
+    """Coordinates without overflow; a plain float, as most are, passes at once."""
+    return [value if isinstance(value, float) and not shape and abs(value) < 1e99 else checked(name, value, shape, 1e99)
+            for name, value in given.items()]
+
+
 def rectangles(x, y, width, height):
     """One path of many rectangles; arguments are arrays or numbers. Those without area are left out."""
-    x, y, width, height = (np.ravel(a) for a in np.broadcast_arrays(x, y, width, height))
+    given = _floats(x=x, y=y, width=width, height=height)
+    try:
+        x, y, width, height = (np.ravel(a) for a in np.broadcast_arrays(*given))
+    except ValueError:
+        raise ValueError(f"x, y, width and height have shapes {', '.join(str(np.shape(a)) for a in given)}, expected shapes that go together") from None
     keep = (height != 0) & (width != 0)
     x, y, width, height = x[keep], y[keep], width[keep], height[keep]
     corners = np.stack([[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]])
@@ -350,7 +318,10 @@ class Bars:
     base      where 0 stands; `unit` is the length of one unit, negative where y points down
     """
     def __init__(self, picture, x, width, base=0.0, unit=1.0, axes=None, positive=POSITIVE, negative=NEGATIVE, **more):
-        self.x, self.width, self.base, self.unit = np.asarray(x, float), width, base, unit
+        kind("picture", picture, Picture)
+        self.x = checked("x", x, (None,))
+        self.width, self.base, self.unit = (checked(name, value, self.x.shape if np.ndim(value) else ())
+                                            for name, value in [("width", width), ("base", base), ("unit", unit)])
         self.up = picture.moves(picture.patch(EMPTY, positive, axes=axes, **more))
         self.down = picture.moves(picture.patch(EMPTY, negative, axes=axes, **more))
 
@@ -363,25 +334,26 @@ class Bars:
 
 def joined(paths):
     """Several paths as one; None and empty ones are left out."""
-    paths = [path for path in paths if path is not None and len(path.vertices)]
+    paths = [kind("paths", path, Path) for path in kind("paths", paths, SEVERAL) if path is not None]
+    paths = [path for path in paths if len(path.vertices)]
     return Path.make_compound_path(*paths) if paths else EMPTY
 
 
 def closed(points):
-    """A polygon through (n, 2) points."""
-    points = np.asarray(points, float)
+    """A polygon through (n, 2) points, one or more."""
+    points = checked("points", points, ("n", 2), 1e99)
     return Path(np.vstack([points, points[:1]]), [Path.MOVETO] + [Path.LINETO] * (len(points) - 1) + [Path.CLOSEPOLY])
 
 
 def circle(x, y, radius):
     """A circle around (x, y)."""
-    unit = Path.unit_circle()
+    (x, y, radius), unit = _floats((), x=x, y=y, radius=radius), Path.unit_circle()
     return Path(unit.vertices * radius + (x, y), unit.codes)
 
 
 def arrow_path(start, end, head=8, shaft=1.6):
     """An arrow as one filled shape, from `start` to `end` in pixels; with head 0 it is a bar."""
-    start, end = np.asarray(start, float), np.asarray(end, float)
+    (start, end), (head, shaft) = _floats((2,), start=start, end=end), _floats((), head=head, shaft=shaft)
     length = np.hypot(*(end - start))
     if length == 0:
         return EMPTY
@@ -394,6 +366,7 @@ def arrow_path(start, end, head=8, shaft=1.6):
 
 def trapezoid(x, y, top, bottom, height):
     """A weight matrix as a trapezoid centred on x: `top` and `bottom` are its widths, y its upper edge."""
+    x, y, top, bottom, height = _floats((), x=x, y=y, top=top, bottom=bottom, height=height)
     return closed([(x - top / 2, y), (x + top / 2, y), (x + bottom / 2, y + height), (x - bottom / 2, y + height)])
 
 
@@ -403,6 +376,7 @@ def trapezoid(x, y, top, bottom, height):
 class _Shown:
     """What a cell displays: the image with its alt text, and the sentence for plain text."""
     def __init__(self, picture):
+        kind("picture", picture, Picture)
         self.bundle = {"text/html": picture.img(), "text/plain": picture.sentence or picture.title}
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -425,7 +399,11 @@ def number(low, high, step=0.5, log=False):
     With `log` the slider goes in doublings of low; the box takes any number in between.
     """
     for name, value in [("low", low), ("high", high), ("step", step)]:
-        checked(name, value, (), limit=1e12)
+        value = float(checked(name, value, (), limit=1e12))
+        if value != round(value, 4):
+            raise ValueError(f"{name} is {value:g}, expected at most 4 decimals, as a box shows them")
+    kind("log", log, FLAG)
+    low, high, step = (value.item() if hasattr(value, "item") else value for value in (low, high, step))
     if not (low < high and step > 0):
         raise ValueError(f"number needs low < high and step > 0, got {low}, {high}, {step}")
     if log and low <= 0:
@@ -435,9 +413,14 @@ def number(low, high, step=0.5, log=False):
 
 def choice(*options):
     """Control that picks one of `options`, buttons up to six and a menu from seven on; an option is a value or a pair (label, value)."""
-    pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
-    if not pairs or any(len(pair) != 2 for pair in pairs) or len({str(pair[0]) for pair in pairs}) < len(pairs):
-        raise ValueError(f"choice needs options, or pairs (label, value), with different labels; got {_short(options)}")
+    try:
+        pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
+        good = pairs and len({str(label) for label, _ in pairs}) == len(pairs) and not any(
+            value is None or value == other for i, (_, value) in enumerate(pairs) for _, other in pairs[:i] or [("", None)])
+    except (TypeError, ValueError, RuntimeError):  # no pair, or a value that cannot be compared
+        good = False
+    if not good:
+        raise ValueError(f"choice needs options, or pairs (label, value), with different labels and values, none of them None; got {short(options)}")
     return Choice(pairs)
 
 
@@ -453,7 +436,7 @@ def explore(picture, presets=None, **controls):
               gets one number for each entry
     presets   {button label: {name: value}}, each applied on top of the values at the start
     """
-    return Explorer(picture, presets or {}, controls)
+    return Explorer(kind("picture", picture, Picture), kind("presets", {} if presets is None else presets, dict), controls)
 
 
 class _Entry:
@@ -571,7 +554,7 @@ class Explorer(widgets.VBox):
             else:
                 rows += [(one, row) for row in new]
         for values in presets.values():
-            picture.check(**{**self.start, **values})
+            picture._checked((), {**self.start, **kind("presets", values, dict)})
         buttons = [self._button("Reset", {})] + [self._button(*preset) for preset in presets.items()]
         self.message, self.words = widgets.HTML(), widgets.HTML()
         self.message.layout.min_height = "32px"
@@ -593,11 +576,11 @@ class Explorer(widgets.VBox):
             raise ValueError(f"no value {name!r} to control; the picture has {', '.join(self.start)}")
         value = self.start[name]
         if not isinstance(spec, (Number, Choice, Switch)):
-            raise TypeError(f"{name} needs number(...), choice(...) or switch(), got {_short(spec)}")
+            raise TypeError(f"{name} needs number(...), choice(...) or switch(), got {short(spec)}")
         if isinstance(spec, Number) and not (spec.low <= checked(name, value, limit=math.inf)).all() & np.all(np.asarray(value) <= spec.high):
-            raise ValueError(f"{name} starts at {_short(value)}, outside {spec.low} to {spec.high}")
+            raise ValueError(f"{name} starts at {short(value)}, outside {spec.low} to {spec.high}")
         if isinstance(spec, Choice) and value not in [option for _, option in spec.options]:
-            raise ValueError(f"{name} starts at {_short(value)}, which is none of its options")
+            raise ValueError(f"{name} starts at {short(value)}, which is none of its options")
 
     def _controls(self, name, spec):
         """Rows of controls for one value: a matrix has as many as it has rows, anything else one."""
@@ -633,9 +616,13 @@ class Explorer(widgets.VBox):
         self._try(values)
 
     def _try(self, values):
+        before = self.picture.values
         try:
             self.picture.set(**values())
+            self._draw()
         except Exception as error:
+            if self.picture.values is not before:
+                self.picture.set(**before)
             self._sync(_Pick)                     # a box keeps what was typed; a button must not stay lit,
             for entry in self.entries.values():   # nor a slider stand where the picture is not
                 if isinstance(entry, _Entry):
@@ -647,7 +634,6 @@ class Explorer(widgets.VBox):
             return self._say(f"Our mistake, not yours: {type(error).__name__}: {error}. The last good picture stays.")
         self._say("")
         self._sync((_Entry, _Pick))
-        self._draw()
 
     def _sync(self, kinds):
         for entry in self.entries.values():
@@ -680,11 +666,12 @@ def verdict(claim, word, holds, text):
     claim  id in notebooks/data/claims.csv        word   true, corrected, nuanced or unverifiable
     holds  the comparison that settles it         text   the result in words and computed numbers
     """
-    if not re.fullmatch(r"C[0-9]{3}[a-k]?", claim) or word not in _WORDS or not text or "\n" in text:
+    if not (all(isinstance(given, str) for given in (claim, word, text)) and re.fullmatch(r"C[0-9]{3}[a-k]?", claim)
+            and word in _WORDS and text and "\n" not in text):
         raise ValueError(f"verdict needs an id such as C003, one of {', '.join(sorted(_WORDS))} and one line of text, "
-                         f"got {claim!r}, {word!r}, {_short(text)}")
-    if np.shape(holds) or np.asarray(holds).dtype != bool:
-        raise TypeError(f"{claim}: holds must be one comparison, true or false, got {_short(holds)}")
+                         f"got {brief(claim)}, {brief(word)}, {short(text)}")
+    if not isinstance(holds, FLAG) and (str(getattr(holds, "dtype", "")) not in ("bool", "torch.bool") or np.shape(holds)):
+        raise TypeError(f"{claim}: holds must be one comparison, true or false, got {short(holds)}")
     if not holds:
         raise AssertionError(f"{claim}: the numbers do not support '{word}': {text}")
     print(f"{claim} {word}: {text}")
@@ -696,13 +683,17 @@ def _judge(name, fault):
 
 def _difference(name, got, want, tolerance):
     """What is wrong with `got`, in words, or an empty string."""
+    tolerance = checked("tolerance", tolerance, (), limit=1e300)
+    if tolerance < 0:
+        raise ValueError(f"tolerance is {tolerance}, expected 0 or more")
     if got is None or got is ...:
         return f"{name} is not filled in"
     try:
         got = checked(name, got, want.shape, limit=math.inf)
     except (TypeError, ValueError) as error:
         return str(error)
-    wrong = np.argwhere(np.abs(got - want) > tolerance)
+    with np.errstate(over="ignore"):              # an answer of 1e308 is wrong, and no more than that
+        wrong = np.argwhere(np.abs(got - want) > tolerance)
     if not len(wrong):
         return ""
     at = tuple(int(i) for i in wrong[0])
@@ -714,8 +705,9 @@ def check_number(name, got, want, tolerance=1e-6, hints=None):
     """Print `correct: name`, or `not yet:` and what is wrong. `hints` maps likely slips to advice."""
     want = checked(name, want, (), limit=math.inf)
     fault = _difference(name, got, want, tolerance)
-    for slip, advice in (hints or {}).items():
-        if fault and not _difference(name, got, np.float64(slip), tolerance):
+    for slip, advice in kind("hints", {} if hints is None else hints, dict).items():
+        slip = checked("hints", slip, (), limit=math.inf)
+        if fault and not _difference(name, got, slip, tolerance):
             fault = f"{name} is {num(slip, 4)}: {advice}"
     _judge(name, fault)
 
@@ -732,7 +724,8 @@ def check_function(name, function, reference, *cases, tolerance=1e-6):
     """
     if not cases:
         raise ValueError(f"{name}: no case to check")
-    for case in copy.deepcopy(cases):             # a function that writes into its arguments harms nobody else's
+    for case in cases:                            # a function that writes into its arguments harms nobody else's
+        case = [part.clone() if torch.is_tensor(part) else copy.deepcopy(part) for part in kind("cases", case, SEVERAL)]
         want, call = checked(name, reference(*case), limit=math.inf), f"{name}({', '.join(map(_shape, case))})"
         try:
             got = function(*case)
@@ -746,4 +739,4 @@ def check_function(name, function, reference, *cases, tolerance=1e-6):
 
 def _shape(value):
     shape = getattr(value, "shape", None)
-    return repr(value) if shape is None else f"{tuple(shape)} array"
+    return f"{tuple(shape)} array" if isinstance(shape, tuple) else brief(value)

@@ -36,13 +36,26 @@ SECOND_HAND = {
 
 def whole(name, value, low=1, high=LARGEST):
     """`value` as an int. Raises TypeError or ValueError unless it is a whole number from `low` to `high`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):          # NumPy's True and tensors are no Real
+    odd = isinstance(value, bool) or type(value).__name__ == "timedelta64"       # which NumPy counts as an integer
+    if odd or not isinstance(value, numbers.Real):                              # NumPy's True and tensors are no Real
         raise TypeError(f"{name} must be a whole number, got {type(value).__name__}" + (f" {value[:40]!r}" if isinstance(value, str) else ""))
-    if abs(value) < math.inf and value != int(value) or value != value:
+    if -math.inf < value < math.inf and value != int(value) or value != value:
         raise ValueError(f"{name} is {_digits(value)}, expected a whole number")
     if not low <= value <= high:
         raise ValueError(f"{name} is {_digits(value)}, expected {low:,} to {high:,}")
     return int(value)
+
+
+def _flag(name, value):
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
+    return value
+
+
+def _known(name, value, options):
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} {repr(value[:40]) if isinstance(value, str) else type(value).__name__} is not known; known are {', '.join(options)}")
+    return value
 
 
 def _digits(number):
@@ -102,10 +115,11 @@ class Model:
             if count != "norms" or self.norms is not None:
                 object.__setattr__(self, count, whole(count, getattr(self, count), 0, 10 ** 15))
         for flag in ("gated", "tied", "ffn_bias", "router_bias"):
-            if not isinstance(getattr(self, flag), bool):
-                raise TypeError(f"{flag} must be True or False, got {type(getattr(self, flag)).__name__}")
-        if self.attn_bias not in ("none", "qkv", "all"):
-            raise ValueError(f"attn_bias {self.attn_bias!r} is not known; known are none, qkv, all")
+            _flag(flag, getattr(self, flag))
+        for text in ("name", "second_hand"):
+            if not isinstance(getattr(self, text), str):
+                raise TypeError(f"{text} must be text, got {type(getattr(self, text)).__name__}")
+        _known("attn_bias", self.attn_bias, ("none", "qkv", "all"))
         if self.active > self.experts:
             raise ValueError(f"active is {self.active:,}, expected 1 to experts = {self.experts:,}")
         if self.window is not None:
@@ -160,8 +174,7 @@ class Model:
     def share(self, of="model"):
         """The FFN's share of the "block" (FFN + attention), the whole "model", or what one token uses ("active")."""
         part = self.parameters
-        if of not in ("block", "model", "active"):
-            raise ValueError(f"share of {of!r} is not known; known are block, model, active")
+        _known("share of", of, ("block", "model", "active"))
         if of == "active":
             return self.active_ffn / self.total_active
         return part["ffn"] / {"block": part["ffn"] + part["attention"], "model": self.total}[of]
@@ -183,6 +196,7 @@ class Model:
 
     def keys(self, length, causal=False, windowed=False):
         """Tokens that one token reads in a layer, the mean over layers and (if causal) over a prompt of `length`: half, for long texts."""
+        length, causal, windowed = whole("length", length, high=LONGEST), _flag("causal", causal), _flag("windowed", windowed)
         reach = lambda most: min(length, most) if not causal else length / 2 if length <= most else most - most ** 2 / (2 * length)
         if not (windowed and self.window):
             return reach(math.inf)
@@ -206,6 +220,7 @@ class Model:
         Full: every token reads all, or a token is decoded at that length. Causal: the mean over a prompt.
         Without a window exact; with one the first whole length up to LONGEST.
         """
+        _flag("causal", causal), _flag("windowed", windowed)
         keys = (self.ffn_flops - self.projection_flops) / self.score_flops
         if keys <= 0:
             return None                                     # attention leads from the first token
@@ -222,6 +237,8 @@ class Model:
     # ---- the key-value cache
     def cache_bytes(self, bytes_per_number=2):
         """What the cache holds for one token of one text: a key and a value in every layer."""
+        if isinstance(bytes_per_number, bool) or not isinstance(bytes_per_number, numbers.Real) or not 0 < bytes_per_number <= 64:
+            raise ValueError(f"bytes_per_number must be a number above 0 and at most 64, got {type(bytes_per_number).__name__}")
         return 2 * self.kv_heads * self.head_dim * self.layers * bytes_per_number
 
     def cache_equals_ffn(self):
@@ -294,9 +311,7 @@ def models():
 
 def find(name):
     """The Model of that name. Raises ValueError for a name that is not known, listing the known ones."""
-    if not isinstance(name, str) or name not in _models():
-        raise ValueError(f"model {name!r} is not known; known are {', '.join(_models())}")
-    return _models()[name]
+    return _models()[_known("model", name, _models())]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ is an outline that is sent once. It knows shapes and one-line text in opaque col
 nothing of the course.
 """
 import itertools
+import numbers
 from functools import lru_cache
 
 import numpy as np
@@ -43,7 +44,10 @@ def _path_data(path):
         codes = np.full(len(path.vertices), Path.LINETO, np.uint8)
         codes[:1] = Path.MOVETO
     pattern, keep = _pattern(codes.astype(np.uint8).tobytes())
-    return pattern % tuple(path.vertices[keep].ravel().tolist())
+    data = pattern % tuple(path.vertices[keep].ravel().tolist())
+    if "n" in data:                # of nan or inf; a browser would drop the rest of the shape without a word
+        raise ValueError(f"path with shape {path.vertices.shape} holds NaN or infinity, expected finite vertices")
+    return data
 
 
 @lru_cache(maxsize=None)
@@ -70,6 +74,9 @@ class SvgLayer(RendererBase):
 
     def __init__(self, width, height, dpi=100):
         super().__init__()
+        for name, value in [("width", width), ("height", height), ("dpi", dpi)]:
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) <= 1e5:
+                raise ValueError(f"{name} must be a number above 0 and at most 100,000, got {type(value).__name__}")
         self.width, self.height, self.dpi = width, height, dpi
         self.prefix = f"p{next(_serial)}-"
         self.flip = Affine2D().scale(1, -1).translate(0, height)

@@ -32,15 +32,18 @@ class ActivationPair(fh.Picture):
     """
     size = 1000, 656
 
-    def check(self, shares, pair, z=-1.0):
-        if not isinstance(shares, dict) or len(shares) < 2 or not all(map(callable, shares.values())):
-            raise TypeError(f"shares must be a dict of 2 or more functions by name, got {type(shares).__name__}")
+    def check(self, shares: dict, pair: fh.SEVERAL, z=-1.0):
+        if len(shares) < 2 or not all(map(callable, shares.values())):
+            raise TypeError(f"shares must be a dict of 2 or more functions by name, got {', '.join(map(str, shares)) or 'none'}")
         for name, share in shares.items():
-            kept = fh.checked(f"share of {name}", _curves(share)["share"], GRID.shape)
+            try:
+                kept = fh.checked(f"share of {name}", _curves(share)["share"], GRID.shape)
+            except Exception as error:             # whatever a function of the reader's own raises
+                raise TypeError(f"shares: {name} must take a float64 tensor and give one of its shape, got {type(error).__name__}: {error}") from None
             if kept.min() < 0 or kept.max() > 1 or (GRID * kept).min() < DEEPEST:
                 raise ValueError(f"share of {name} must be 0 to 1 and z times it at least {fh.num(DEEPEST)}, "
                                  f"found {fh.num(kept.min())} to {fh.num(kept.max())} and {fh.num((GRID * kept).min())}")
-        if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(shares):
+        if len(pair) != 2 or not all(isinstance(name, str) for name in pair) or len(set(pair) & set(shares)) != 2:
             raise ValueError(f"pair must be two of {', '.join(shares)}, got {pair!r}")
         return dict(shares=shares, pair=tuple(name for name in shares if name in pair),
                     z=float(fh.checked("z", z, (), limit=REACH)))

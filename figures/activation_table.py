@@ -24,17 +24,23 @@ class ActivationTable(fh.Picture):
     """
     size = 1000, 666
 
-    def check(self, stated, matrices, published, found, corrections, row="all"):
+    def check(self, stated: dict, matrices: dict, published: dict, found: dict, corrections: fh.SEVERAL, row: str = "all"):
         names = list(stated)
-        if len(names) != 5 or any(len(stated[name]) != 4 for name in names):
+        texts = lambda row: isinstance(row, fh.SEVERAL) and all(isinstance(text, str) for text in row)
+        if len(names) != 5 or not all(texts(stated[name]) and len(stated[name]) == 4 for name in names):
             raise ValueError(f"stated must hold 5 activations with 4 texts each, got {len(names)}")
         for what, given in [("matrices", matrices), ("published", published), ("found", found)]:
             if set(given) != set(names):
                 raise ValueError(f"{what} must be given for {', '.join(names)}, got {', '.join(map(str, given))}")
-        values = fh.checked("published", [published[name] for name in names], (5,))
+        published = {name: float(fh.checked("published", published[name], ())) for name in names}
+        if not texts(list(found.values())):
+            raise TypeError("found must hold texts")
+        values = fh.checked("published", list(published.values()), (5,))
         fh.checked("matrices", [matrices[name] for name in names], (5,), limit=3)
         if values.min() <= 0:
             raise ValueError(f"published must be positive, got {fh.num(values.min())}")
+        if not all(isinstance(c, fh.SEVERAL) and len(c) == 4 and texts([c[0], *c[2:]]) and isinstance(c[1], fh.SEVERAL) and texts(c[1]) for c in corrections):
+            raise TypeError("corrections must be (column, names, wrong words, what holds) each")
         if len(corrections) > 6 or any(c[0] not in COLUMNS or not set(c[1]) <= set(names) for c in corrections):
             raise ValueError(f"corrections must be at most 6, of {', '.join(COLUMNS)} and of {', '.join(names)}")
         if row not in ("all", *names):

@@ -18,15 +18,20 @@ class DeadUnit(fh.Picture):
     """z (tokens,) without bias, bias (a number), activations {name: function}, three of them, ReLU first."""
     size = 900, 512
 
-    def check(self, z, activations, bias=0.0):
+    def check(self, z, activations: dict, bias=0.0):
         z = np.sort(fh.checked("z", z, ("tokens",), limit=FARTHEST))
         if not 8 <= len(z) <= 100:
             raise ValueError(f"z has shape {z.shape}, expected 8 to 100 tokens")
         bias = float(fh.checked("bias", bias, ()))
         if np.abs(z + bias).max() > FARTHEST:
             raise ValueError(f"bias is {fh.num(bias)} and takes z to {fh.num(np.abs(z + bias).max())}, expected at most {FARTHEST}")
-        if not isinstance(activations, dict) or len(activations) != 3 or not all(map(callable, activations.values())):
+        if len(activations) != 3 or not all(map(callable, activations.values())):
             raise TypeError("activations must be a dict of 3 functions by name")
+        for name, function in activations.items():
+            try:
+                fh.checked(name, _slope(function, z + bias), z.shape)
+            except Exception as error:             # whatever a function of the reader's own raises
+                raise TypeError(f"activations: {name} must take a float64 tensor and give one of its shape, got {type(error).__name__}: {error}") from None
         return dict(z=z, activations=activations, bias=bias)
 
     # ---- what stays

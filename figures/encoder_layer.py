@@ -31,16 +31,18 @@ class EncoderLayer(fh.Picture):
     """
     size = 1000, 694
 
-    def check(self, weights, hidden, reach, size, spread, gradient, names=("the", "cat", "sat"),
-              order="post", attention=True, ffn=True, residual=True, norm=True):
+    def check(self, weights, hidden, reach, size, spread, gradient, names: fh.SEVERAL = ("the", "cat", "sat"), order: str = "post",
+              attention: fh.FLAG = True, ffn: fh.FLAG = True, residual: fh.FLAG = True, norm: fh.FLAG = True):
         given, start = locals(), (3, 2, 2, 2, 2)
         shapes = dict(weights=(2, 3, 3), hidden=(3, 64), reach=(3, 3, 3), size=("layers + 1",), spread=("layers + 1",), gradient=("layers + 1",))
         arrays = {name: fh.checked(name, given[name], start + shape, limit=1e12) for name, shape in shapes.items()}
         for name, array in arrays.items():
-            if array.min() < 0:
+            if array.min(initial=0) < 0:
                 raise ValueError(f"{name} with shape {array.shape} holds {array.min():.3g}, expected sizes, not below 0")
         for name, (low, high) in LIMITS.items():
             low, high = (10.0 ** low, 10.0 ** high) if name == "gradient" else (low, high)
+            if not arrays[name].size:
+                raise ValueError(f"{name} has shape {arrays[name].shape}, expected two layers or more")
             if arrays[name].min() < low or arrays[name].max() > high * (1 + 1e-9):
                 raise ValueError(f"{name} runs from {arrays[name].min():.2g} to {arrays[name].max():.2g}, expected {low:g} to {high:g}")
         size, spread, gradient = (arrays[name] for name in ("size", "spread", "gradient"))
@@ -51,9 +53,6 @@ class EncoderLayer(fh.Picture):
         if order not in ORDERS:
             raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
         switches = dict(attention=attention, ffn=ffn, residual=residual, norm=norm)
-        for name, on in switches.items():
-            if not isinstance(on, (bool, np.bool_)):
-                raise TypeError(f"{name} must be True or False, got {on!r}")
         return dict(arrays, names=tuple(names), order=order, **{name: bool(on) for name, on in switches.items()})
 
     # ---- what stays
@@ -220,7 +219,7 @@ class EncoderLayer(fh.Picture):
             self.units.set_path(fh.rectangles(COLUMNS - 42, top + 30, 84, 40))
             hidden = self.values["hidden"][self.at].reshape(3, 32, 2).max(axis=2)       # two units a bar
             x = (COLUMNS - 40)[:, None] + 2.5 * np.arange(32)
-            length = hidden / self.values["hidden"].max() * 38
+            length = hidden / (self.values["hidden"].max() or 1) * 38
             self.bars.set_path(fh.rectangles(x, top + 70 - length, 2, length))
             steps = np.array([5, 11, 17, 75, 81, 87])
             self.dashes.set_path(fh.rectangles(COLUMNS[:, None] - 0.7, top + steps, 1.4, 3.6))

@@ -27,16 +27,16 @@ class ExpandCutContract(fh.Picture):
     """
     size = 1000, 704
 
-    def check(self, x, W1, b1, W2, b2, d_ff=2048, unit=11, activation="relu", shift=0.0):
+    def check(self, x, W1, b1, W2, b2, d_ff=2048, unit=11, activation: str = "relu", shift=0.0):
         if activation not in NAMES:
             raise ValueError(f"activation {activation!r} is not known here; known are {', '.join(NAMES)}")
         known = getattr(self, "values", {})
 
         def clean(name, value, *shape):
             """12 MB of weights are not read again while they stay the same object and still fit."""
-            stays = value is known.get(name) and all(have == want or want == "n" for have, want in zip(value.shape, shape))
+            stays = name in known and value is known[name] and all(have == want or want == "n" for have, want in zip(value.shape, shape))
             return value if stays else fh.checked(name, value, shape).astype(np.float32)
-        x = x if x is known.get("x") else fh.checked("x", x, ("d_model",)).astype(np.float32)
+        x = x if "x" in known and x is known["x"] else fh.checked("x", x, ("d_model",)).astype(np.float32)
         W1 = clean("W1", W1, len(x), "n")
         n = W1.shape[1]
         return dict(x=x, W1=W1, b1=clean("b1", b1, n), W2=clean("W2", W2, n, len(x)),
@@ -93,8 +93,8 @@ class ExpandCutContract(fh.Picture):
             x, W1, b1, W2, b2 = arrays
             z = (_times(x, W1) + b1).astype(np.float64)
             reach = np.abs(z) + SHIFT
-            self.cache = arrays, z, dict(x=_largest(x), W1=_largest(W1), z=reach.max(),
-                                         row=(np.maximum(W2.max(1), -W2.min(1)) * reach).max())
+            self.cache = arrays, z, dict(x=_largest(x) or 1, W1=_largest(W1) or 1, z=reach.max(),       # a strip of zeros has no height
+                                         row=(np.maximum(W2.max(1), -W2.min(1)) * reach).max() or 1)
         return self.cache[1:]
 
     # ---- what moves

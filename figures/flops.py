@@ -31,7 +31,7 @@ class Flops(fh.Picture):
     size = 1000, 634
     linked = ("model", *SIZES)
 
-    def check(self, model="LLaMA-3-8B", length=4096, **sizes):
+    def check(self, model: str = "LLaMA-3-8B", length=4096, **sizes):
         length = model_costs.whole("length", length, high=model_costs.LONGEST)
         if model != OWN:
             found = model_costs.find(model)

@@ -30,8 +30,8 @@ class GatedFFN(fh.Picture):
     """
     size = 1000, 684
 
-    def check(self, x, W, V, W2, gate="silu", z=2.0, value=-1.5, d_ff=1365):
-        if not isinstance(gate, str) or gate not in NAMES:
+    def check(self, x, W, V, W2, gate: str = "silu", z=2.0, value=-1.5, d_ff=1365):
+        if gate not in NAMES:
             raise ValueError(f"gate {gate!r} is not known; known are {', '.join(NAMES)}")
         width = float(fh.checked("d_ff", d_ff, ()))
         if not 256 <= width <= 2048 or width != int(width):

@@ -24,7 +24,7 @@ class HandWorked(fh.Picture):
     """x (2,), W1 (2, 3), b1 (3,), W2 (3, 1 or 2), b2 (1 or 2,) and an activation, all numbers within ±9."""
     size = 1000, 560
 
-    def check(self, x, W1, b1, W2, b2, activation="relu"):
+    def check(self, x, W1, b1, W2, b2, activation: str = "relu"):
         fh.activate(0.0, activation)
         W2 = fh.checked("W2", W2, (3, "1 or 2"), limit=9)
         if W2.shape[1] not in (1, 2):
@@ -268,12 +268,15 @@ def _page(point):
                      PLANE["y"] + PLANE["height"] * (REACH - point[1]) / (2 * REACH)])
 
 
+TINY = 1e-12           # weights so small fold nothing: their line divides by what rounds to 0
+
+
 def _clip(polygon, normal, offset):
     """The part of a convex polygon where point . normal + offset >= 0 (Sutherland and Hodgman)."""
     if len(polygon) == 0:
         return polygon
     side = polygon @ normal + offset
-    if np.all(normal == 0):
+    if np.abs(normal).max() < TINY:
         return polygon if offset >= 0 and not np.signbit(offset) else polygon[:0]
     kept = []
     for i in range(len(polygon)):
@@ -287,7 +290,7 @@ def _clip(polygon, normal, offset):
 
 def _fold(normal, offset):
     """The two ends of the line point . normal + offset = 0 inside the square, or None."""
-    if np.all(normal == 0):
+    if np.abs(normal).max() < TINY:
         return None
     along, foot = np.array([-normal[1], normal[0]]), -offset * normal / (normal @ normal)
     low, high = -np.inf, np.inf

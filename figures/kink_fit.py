@@ -11,10 +11,15 @@ class KinkFit(fh.Picture):
     """x (n,) and target (n,); fits {k: (knots, fitted)} with knots (k,) inside of x and fitted (n,); k picks one."""
     size = 920, 496
 
-    def check(self, x, target, fits, k):
+    def check(self, x, target, fits: dict, k: fh.NUMBER):
         x = fh.checked("x", x, ("n",))
-        clean = {int(count): (fh.checked(f"knots of k = {count}", knots, (int(count),)),
-                              fh.checked(f"fit of k = {count}", fitted, x.shape)) for count, (knots, fitted) in fits.items()}
+        for count, pair in fits.items():
+            if not isinstance(count, int) or count < 0 or not isinstance(pair, fh.SEVERAL) or len(pair) != 2:
+                raise ValueError(f"fits must be {{number of bends: (knots, fitted)}}, got {count!r}: {type(pair).__name__}")
+        if len(x) < 2 or (np.diff(x) <= 0).any() or not fits:
+            raise ValueError(f"x with shape {x.shape} should rise, and fits hold one or more, got {len(fits)}")
+        clean = {int(count): (fh.checked(f"knots of fits[{count}]", knots, (int(count),)),
+                              fh.checked(f"fitted of fits[{count}]", fitted, x.shape)) for count, (knots, fitted) in fits.items()}
         for count, (knots, _) in clean.items():
             if count and not (x[0] < knots.min() and knots.max() < x[-1]):
                 raise ValueError(f"knots of k = {count} reach from {knots.min():g} to {knots.max():g}, expected them inside of "
@@ -28,7 +33,7 @@ class KinkFit(fh.Picture):
         v = self.values
         x, target = v["x"], v["target"]
         self.every = max(1, len(x) // (2 * CURVE[2]))
-        reach = 1.25 * np.abs(target).max()
+        reach = 1.25 * np.abs(target).max() or 1
         axes = self.axis(*CURVE, xlim=(x[0], x[-1]), ylim=(-reach, reach))
         axes.set_xticks([])
         axes.set_yticks([-1, 0, 1], ["−1", "0", "1"])
@@ -55,7 +60,7 @@ class KinkFit(fh.Picture):
         """The largest error of every k; k = 0, which a log scale has no place for, stands by itself on the left."""
         least = min((count for count in counts if count), default=1)
         self.place = {count: np.log2(count / least) if count else -1 for count in counts}
-        places, errors = list(self.place.values()), [self._error(count) for count in counts]
+        places, errors = list(self.place.values()), [max(self._error(count), 1e-12) for count in counts]        # an exact fit has no place on a log scale
         axes = self.axis(*ERRORS, xlim=(places[0] - 0.5, places[-1] + 0.5), ylim=(min(errors) / 2, max(errors) * 2))
         axes.set_yscale("log")
         axes.set_xticks(places, [str(count) for count in counts])

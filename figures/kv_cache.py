@@ -20,13 +20,13 @@ class KVCache(fh.Picture):
     """
     size = 1000, 692
 
-    def check(self, without, with_cache, layers, gap, cases, case=None, step=8):
+    def check(self, without, with_cache, layers, gap, cases: dict, case: str | None = None, step=8):
         without = fh.checked("without", without, ("steps",))
         with_cache = fh.checked("with_cache", with_cache, without.shape)
         layers, step = model_costs.whole("layers", layers), model_costs.whole("step", step, high=SHOWN)
         if len(without) < SHOWN or min(without.min(), with_cache.min()) < layers:
             raise ValueError(f"expected at least {SHOWN} steps and a row in each layer, got {len(without)} steps and {_many(layers, 'layer')}")
-        if not isinstance(cases, dict) or not cases or any(not isinstance(saved, dict) or set(saved) != set(PARTS) for saved in cases.values()):
+        if not cases or any(not isinstance(saved, dict) or set(saved) != set(PARTS) for saved in cases.values()):
             raise ValueError(f"cases must map labels to FLOPs of {', '.join(PARTS)}")
         case = next(iter(cases)) if case is None else case
         if case not in cases:

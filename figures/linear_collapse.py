@@ -39,13 +39,13 @@ class LinearCollapse(fh.Picture):
     """
     size = 1000, 616
 
-    def check(self, a1, b1, a2, relu, x, point, sheet, slip):
+    def check(self, a1, b1, a2, relu, x, point, sheet: fh.SEVERAL, slip):
         steps = {name: float(fh.checked(name, value, (), limit))
                  for name, value, limit in zip(("a1", "b1", "a2"), (a1, b1, a2), LIMITS)}
         relu = float(fh.checked("relu", relu, (), 1))
         if relu < 0:
             raise ValueError(f"relu is {relu:g}, expected 0 to 1")
-        if not isinstance(sheet, (list, tuple)) or len(sheet) != 3 or any(len(pair) != 2 for pair in sheet):
+        if len(sheet) != 3 or any(not isinstance(pair, fh.SEVERAL) or len(pair) != 2 for pair in sheet):
             raise ValueError("sheet must be three pairs (W, b)")
         maps, width = [], 2
         for i, (W, b) in enumerate(sheet, 1):

@@ -21,7 +21,7 @@ class Meeting(fh.Picture):
     what a token knows after the meeting, its h, its FFN output. `layer` (from 1) is the one that is shown."""
     size = 1000, 700
 
-    def check(self, weights, notes, scratch, result, names=("the", "cat", "sat", "down"), layer=1):
+    def check(self, weights, notes, scratch, result, names: fh.SEVERAL = ("the", "cat", "sat", "down"), layer: fh.NUMBER = 1):
         given = locals()
         weights = fh.checked("weights", weights, ("layers", 4, 4))
         layers = len(weights)

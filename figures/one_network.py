@@ -30,20 +30,18 @@ class OneNetwork(fh.Picture):
     """
     size = 1000, 658
 
-    def check(self, x, W1, b1, W2, b2, Wq, Wk, Wv, Wo, direction, names=("the", "cat", "sat"),
-              order=(0, 1, 2), place=2, nudge=1.0, attention_first=False):
+    def check(self, x, W1, b1, W2, b2, Wq, Wk, Wv, Wo, direction, names: fh.SEVERAL = ("the", "cat", "sat"),
+              order: fh.SEVERAL = (0, 1, 2), place: fh.NUMBER = 2, nudge=1.0, attention_first: fh.FLAG = False):
         shapes = dict(x=(3, 8), W1=(8, 32), b1=(32,), W2=(32, 8), b2=(8,), Wq=(8, 8), Wk=(8, 8),
                       Wv=(8, 8), Wo=(8, 8), direction=(8,))
         given = locals()
         values = {name: fh.checked(name, given[name], shape, limit=100) for name, shape in shapes.items()}
         if len(names) != 3 or not all(isinstance(name, str) and 1 <= len(name) <= 5 for name in names):
             raise ValueError(f"names must be 3 words of 1 to 5 letters, got {names!r}")
-        if len(order) != 3 or not all(i in (0, 1, 2) for i in order):
+        if len(order) != 3 or not all(isinstance(i, fh.NUMBER) and i in (0, 1, 2) for i in order):
             raise ValueError(f"order must name one of the tokens 0, 1, 2 for each of 3 places, got {order!r}")
         if place not in (1, 2, 3):
             raise ValueError(f"place must be 1, 2 or 3, got {place!r}")
-        if not isinstance(attention_first, (bool, np.bool_)):
-            raise TypeError(f"attention_first must be True or False, got {attention_first!r}")
         return dict(values, names=tuple(names), order=tuple(int(i) for i in order), place=int(place),
                     nudge=float(fh.checked("nudge", nudge, (), limit=1)), attention_first=bool(attention_first))
 

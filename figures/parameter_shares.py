@@ -18,7 +18,7 @@ class ParameterShares(fh.Picture):
     """shares: a list of model_costs.Share (1 to 18, percent); reading: "model", "block" or "active", the one that is counted."""
     size = 900, 664
 
-    def check(self, shares, reading="model"):
+    def check(self, shares: fh.SEVERAL, reading: str = "model"):
         if reading not in READINGS:
             raise ValueError(f"reading {reading!r} is not known; known are {', '.join(READINGS)}")
         shares = list(shares)

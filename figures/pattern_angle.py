@@ -2,6 +2,7 @@
 import numpy as np
 
 import ffn_helpers as fh
+import model_costs
 
 BOX = 76, 110, 640, 270                                     # left, top, width, height in pixels
 
@@ -13,7 +14,7 @@ class PatternAngle(fh.Picture):
     def check(self, angle, differing, d_ff):
         angle = fh.checked("angle", angle, ("n",), 180)
         return dict(angle=angle, differing=fh.checked("differing", differing, angle.shape, 1),
-                    d_ff=int(fh.checked("d_ff", d_ff, (), 2 ** 20)))
+                    d_ff=model_costs.whole("d_ff", d_ff))
 
     def build(self):
         axes = self.axis(*BOX, xlim=(-4, 184), ylim=(-2, 102))

@@ -26,7 +26,7 @@ class RankCollapse(fh.Picture):
     """
     size = 1000, 704
 
-    def check(self, distance, clouds, names, start=None):
+    def check(self, distance, clouds, names: fh.SEVERAL, start: str | None = None):
         names = tuple(names)
         if not names or not all(isinstance(name, str) and name for name in names):
             raise ValueError(f"names must be words, got {names!r}")

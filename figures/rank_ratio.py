@@ -3,6 +3,7 @@ import numpy as np
 from matplotlib.path import Path
 
 import ffn_helpers as fh
+import model_costs
 
 PLOT, KEY = dict(x=70, y=104, width=560, height=290), 652
 
@@ -15,7 +16,7 @@ class RankRatio(fh.Picture):
         ratios = fh.checked("ratios", ratios, ("k",))
         if len(ratios) < 2 or (np.diff(ratios) <= 0).any() or ratios[0] <= 0:
             raise ValueError(f"ratios with shape {ratios.shape} should rise from above 0, at least two of them")
-        d_model = int(fh.checked("d_model", d_model, ()))
+        d_model = model_costs.whole("d_model", d_model)
         ranks = fh.checked("ranks", ranks, (len(ratios), "n"))
         if ranks.min() < 0 or ranks.max() > d_model:
             raise ValueError(f"ranks with shape {ranks.shape} should lie between 0 and d_model = {d_model}")
@@ -51,7 +52,7 @@ class RankRatio(fh.Picture):
         ratios, ranks, on, d = (self.values[k] for k in ("ratios", "ranks", "on", "d_model"))
         medians, low, high = np.median(ranks, 1), ranks.min(1), ranks.max(1)
         share = (on / (ratios[:, None] * d)).mean()
-        ends = min(1 / share, ratios.max()) if share else ratios.max()        # where the units on number d_model
+        ends = min(1 / share, ratios.max()) if share > 1e-9 else ratios.max()        # where the units on number d_model
         self.units.set_path(Path([self.place(0, 0), self.place(ends, ends * share * d)]))
         self.share.set_text(f"units on: {100 * share:.0f} % of d_ff")
         columns = [(*self.place(r, a), self.place(r, b)[1]) for r, a, b in zip(ratios, low, high)]

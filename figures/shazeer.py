@@ -26,14 +26,12 @@ class Shazeer(fh.Picture):
     """
     size = 900, 592
 
-    def check(self, table, first="ReLU", second="SwiGLU", borrow=False):
-        if not isinstance(table, dict) or set(table) != set(VARIANTS):
+    def check(self, table: dict, first: str = "ReLU", second: str = "SwiGLU", borrow: fh.FLAG = False):
+        if set(table) != set(VARIANTS):
             raise ValueError(f"table must hold the variants {', '.join(VARIANTS)}")
         for name, picked in (("first", first), ("second", second)):
             if picked not in VARIANTS:
                 raise ValueError(f"{name} is {picked!r}, expected one of {', '.join(VARIANTS)}")
-        if not isinstance(borrow, (bool, np.bool_)):
-            raise TypeError(f"borrow must be True or False, got {borrow!r}")
         rows = {name: tuple(fh.checked(f"table of {name}", table[name], (3,), limit=100).tolist()) for name in VARIANTS}
         return dict(table=rows, first=first, second=second, borrow=bool(borrow))
 

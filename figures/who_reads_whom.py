@@ -13,7 +13,7 @@ class WhoReadsWhom(fh.Picture):
     kinds = "ffn", "convolution", "recurrence", "attention"
 
     def check(self, ffn, convolution, recurrence, attention,
-              names=("the", "old", "cat", "sat", "on", "a", "warm", "mat"), reader=5):
+              names: fh.SEVERAL = ("the", "old", "cat", "sat", "on", "a", "warm", "mat"), reader: fh.NUMBER = 5):
         given = locals()
         masks = {kind: fh.checked(kind, given[kind], (8, 8)) for kind in self.kinds}
         for kind, mask in masks.items():

@@ -4,6 +4,7 @@ import torch
 from matplotlib.path import Path
 
 import ffn_helpers as fh
+import model_costs
 
 LEFT, TOP, HEIGHT, GAP, RIGHT = 70, 134, 220, 26, 900
 
@@ -21,7 +22,7 @@ class WidthFit(fh.Picture):
             raise ValueError(f"teachers has shape {teachers.shape}, expected (1 to 4,); ratios with shape {ratios.shape} should rise from above 0")
         shape = (len(teachers), len(ratios), "seeds")
         return dict(ratios=ratios, teachers=teachers, own=fh.checked("own", own, shape), random=fh.checked("random", random, shape),
-                    d_model=int(fh.checked("d_model", d_model, ())))
+                    d_model=model_costs.whole("d_model", d_model))
 
     def build(self):
         ratios = self.values["ratios"]

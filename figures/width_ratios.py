@@ -18,7 +18,7 @@ class WidthRatios(fh.Picture):
     """names (n) of models, `ratio` (n,) d_ff / d_model of one FFN, `gated` (n,) 0 or 1, `active` (n,) FFNs a token passes, `year` (n,)."""
     size = 900, 596
 
-    def check(self, names, ratio, gated, active, year, count="as printed"):
+    def check(self, names: fh.SEVERAL, ratio, gated, active, year, count: str = "as printed"):
         if count not in COUNTS:
             raise ValueError(f"count {count!r} is not known; known are {', '.join(COUNTS)}")
         ratio = fh.checked("ratio", ratio, (len(names),))

@@ -1,5 +1,6 @@
 """Three shapes of width: expand and contract, its opposite the bottleneck, and a stream that never narrows again."""
 import ffn_helpers as fh
+import model_costs
 
 TOP, HEIGHT, SIDE, MIDDLES, REACH = 148, 40, 30, (118, 338, 668), 408      # REACH pixels for the widest layer
 INSIDE = 60                                                                # a box this wide holds its number
@@ -11,11 +12,8 @@ class WidthShapes(fh.Picture):
     size = 900, 484
 
     def check(self, d_model=512, d_ff=2048, outer=256, inner=64):
-        values = dict(d_model=d_model, d_ff=d_ff, outer=outer, inner=inner)
-        for name, value in values.items():
-            values[name] = int(fh.checked(name, value, (), limit=2 ** 20))
-            if values[name] < 1:
-                raise ValueError(f"{name} is {values[name]}, expected a whole number from 1")
+        values = {name: model_costs.whole(name, value) for name, value in
+                  [("d_model", d_model), ("d_ff", d_ff), ("outer", outer), ("inner", inner)]}
         if values["d_ff"] <= values["d_model"] or values["inner"] >= values["outer"]:
             raise ValueError(f"d_ff = {values['d_ff']} should be above d_model = {values['d_model']}, "
                              f"inner = {values['inner']} below outer = {values['outer']}")

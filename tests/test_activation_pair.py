@@ -275,7 +275,7 @@ TWICE = lambda z: 2 * torch.sigmoid(z)
 @pytest.mark.parametrize("figure, bad, error, words", [
     (activation_pair, dict(z=4.1), ValueError, "z with shape"), (activation_pair, dict(z="far"), TypeError, "z must"),
     (activation_pair, dict(z=float("nan")), ValueError, "NaN"), (activation_pair, dict(pair=("GELU", "GELU")), ValueError, "pair"),
-    (activation_pair, dict(pair=("GELU", "Mish")), ValueError, "pair must be two of ReLU, GELU"), (activation_pair, dict(pair="GELU"), ValueError, "pair"),
+    (activation_pair, dict(pair=("GELU", "Mish")), ValueError, "pair must be two of ReLU, GELU"), (activation_pair, dict(pair="GELU"), TypeError, "pair must be a list or tuple"),
     (activation_pair, dict(shares={"half": HALF, "SiLU": torch.sigmoid}), ValueError, "share of half"),
     (activation_pair, dict(shares={"twice": TWICE, "SiLU": torch.sigmoid}), ValueError, "share of twice must be 0 to 1"),
     (activation_pair, dict(shares=[torch.sigmoid]), TypeError, "shares must be a dict"),

@@ -5,16 +5,19 @@ made on the way is collected. The rule behind most tests: whatever was done to a
 is what a new picture of the same class shows for the same values.
 """
 import html
+import os
+import random
 
 import ipywidgets as widgets
 import numpy as np
 import pytest
+import torch
 
 import ffn_helpers as fh
 from conftest import TOLERANCE, difference
 from tests.drawing import Recorder, bare, off_page
 from tests.execution import calls, fresh_kernel, may_raise, numbered, run
-from tests.test_notebooks import NOTEBOOKS, Images, read
+from tests.test_notebooks import NOTEBOOKS, images_in, read
 from tests.test_svg_layer import defined, tree, used
 
 BAD_TEXTS = ["abc", "nan", "inf", "-inf", "1e308", "", "−−1", "1,5", "<b>7</b>"]
@@ -218,7 +221,7 @@ def test_start(explorer):
 @every_explorer
 def test_saved_file_holds_the_picture_with_its_alt_text(explorer):
     bundle = explorer._repr_mimebundle_()
-    image, = Images(bundle["text/html"]).found
+    image, = images_in(bundle["text/html"])
     assert image["alt"] == explorer.picture.alt and image["src"].startswith("data:image/png;base64,iVBOR")
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == explorer.model_id
     assert bundle["text/plain"] == explorer.picture.sentence
@@ -239,7 +242,8 @@ def test_every_control_moves_its_value_and_nothing_else(explorer):
             assert explorer.message.value == "", f"{label} at {end}: {explorer.message.value}"
             assert same(value_of(explorer, entry), end), label
             assert same(others(explorer, entry), rest), f"{label} moves another value"
-            if not is_number(entry) or which == number % 2:      # a new picture takes time: one end of each number
+            # A new picture takes time: one end of each number, all of a few options, every fourth of many.
+            if which == number % 2 if is_number(entry) else len(options(entry)) <= 6 or which % 4 == 0:
                 shows_its_values(explorer)
                 assert not off_page(Recorder(explorer.picture, moving=True).labels, explorer.picture.size), f"{label} at {end}"
             else:
@@ -342,6 +346,67 @@ def test_mistake_of_ours_becomes_a_message_and_the_picture_recovers(explorer, mo
     begin(explorer)
     move(entry, end)
     shows_its_values(explorer)
+
+
+# ---------------------------------------------------------------- a long walk
+
+# How many things a reader does to each explorer: 10 by default, 300 in a long run (WALK=300).
+STEPS = int(os.environ.get("WALK", 10))
+ODD_TEXTS = BAD_TEXTS + ["1e-9", "-1e-300", "5e-324", "0.00004", "-0", "+2", " 1 ", "1_0", "0x1", "٣", "３", "1e3", "∞", "None", "1/2", "9" * 400]
+
+
+def event(explorer, chance):
+    """Something that a reader may do, as (words, what does it)."""
+    label, entry = chance.choice(list(explorer.entries.items()))
+    button = chance.choice(list(buttons(explorer).values()))
+    doings = [(f"press {button.description}", button.click)] * 2
+    if is_number(entry):
+        low, high = entry.spec[:2]
+        step = entry.nearest(chance.uniform(low, high))
+        texts = [entry.written(value) for value in (chance.uniform(low, high), low, high, value_of(explorer, entry), low - entry.spec.step, high + entry.spec.step)]
+        typed = lambda text: (f"type {text!r} into {label}", lambda: setattr(entry.box, "value", text))
+        dragged = lambda to: (f"drag {label} to {to}", lambda: setattr(entry.slider, "value", to))
+        doings += [typed(chance.choice(texts)) for _ in range(4)] + [typed(chance.choice(ODD_TEXTS)) for _ in range(2)]
+        doings += [dragged(to) for to in (step, step, low, high, entry.slider.value)]
+    else:
+        to = chance.choice(options(entry))
+        doings += [(f"pick {to!r} at {label}", lambda: setattr(entry.picker, "value", to))] * 6
+    return chance.choice(doings)
+
+
+@every_explorer
+def test_a_walk_through_all_controls(explorer, request):
+    """After every event the page shows its values, or says why not and the last good picture stays."""
+    seed = request.node.callspec.id
+    chance, done, again, refused = random.Random(seed), [], None, 0
+    torch.set_num_threads(1)
+    for number in range(1, STEPS + 1):
+        words, do = again if again and chance.random() < 0.1 else event(explorer, chance)
+        done, again = [*done[-4:], words], (words, do)
+        live, values = bare(explorer.live.value), explorer.picture.values
+        said, came = explorer.message.value, f"event {number} of seed {seed!r}, after {done}"
+        try:
+            do()
+            if explorer.message.value:
+                refused += 1
+                assert explorer.message.value == said or "The last good picture stays." in explorer.message.value
+                assert same(explorer.picture.values, values) and bare(explorer.live.value) == live
+                for label, entry in explorer.entries.items():         # a box keeps what was typed, nothing else may differ
+                    if is_number(entry):
+                        assert entry.slider.value == pytest.approx(entry.nearest(value_of(explorer, entry))), label
+                    else:
+                        assert same(entry.picker.value, value_of(explorer, entry)), label
+            else:
+                well_formed(explorer)
+                controls_agree(explorer)
+            if number % 10 == 0:
+                fresh = type(explorer.picture)(**explorer.picture.values)
+                assert bare(explorer.live.value) == bare(fresh.moving_svg())
+                assert (explorer.picture.title, explorer.picture.sentence, explorer.picture.alt) == (fresh.title, fresh.sentence, fresh.alt)
+        except Exception as error:
+            raise AssertionError(f"{came}: {type(error).__name__}: {error}") from error
+    if STEPS > 10:
+        print(f"{STEPS} events, {refused} of them left a message")
 
 
 def test_pictures_of_explorers_are_told_apart():

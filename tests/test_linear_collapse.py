@@ -283,7 +283,7 @@ def test_errors_of_the_bends():
         assert len(slopes) == k + 1 and (np.abs(np.diff(slopes)) > 1e-6).all()      # k bends that bend
         strip = np.interp(x, *picture.misses.get_data()) * error
         assert strip == pytest.approx(fitted - np.sin(3 * x), abs=0.15 * error)
-        assert np.abs(picture.top.get_ydata()[0]) == 1 and list(picture.worst.get_ydata()) == [0, picture.top.get_ydata()[0]]
+        assert np.abs(picture.top.get_ydata()[0]) == pytest.approx(1) and list(picture.worst.get_ydata()) == [0, picture.top.get_ydata()[0]]
         assert numbers(picture.scale[0].get_text())[0] == pytest.approx(error, abs=6e-4)
         assert picture.current.get_data()[1][0] == pytest.approx(error, rel=0.01)
     assert "straight line misses" in picture.set(k=0).title

@@ -29,6 +29,11 @@ LONGEST, MEDIAN = 15, 5  # lines of a code cell
 ALT_WORDS = 40
 LARGEST = 1_000_000  # bytes
 # Constructs whose outputs never repeat exactly, or that stack pictures on Colab.
+# What GitHub's notebook viewer keeps of HTML. The one style is fh.show's, which GitHub drops: it says nothing.
+KEPT_TAGS = set("""a b blockquote br code dd details div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre
+                   span strong sub summary sup table tbody td th thead tr ul""".split())
+KEPT_ATTRIBUTES = {"align", "alt", "colspan", "height", "href", "open", "rowspan", "src", "start", "title", "width"}
+LOST_STYLE = "max-width:100%;height:auto"
 UNSTEADY = {"interact", "interact_manual", "interactive", "interactive_output", "clear_output", "Output",
             "update_display"}
 
@@ -69,8 +74,8 @@ def first_line(cell):
     return repr(cell["source"].strip().split("\n")[0][:60])
 
 
-class Images(HTMLParser):
-    """The attributes of every <img> in a piece of HTML or Markdown."""
+class Elements(HTMLParser):
+    """Every element in a piece of HTML or Markdown, as (tag, attributes)."""
 
     def __init__(self, text):
         super().__init__()
@@ -78,14 +83,22 @@ class Images(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
-        if tag == "img":
-            self.found.append({name: value or "" for name, value in attributes})
+        self.found.append((tag, {name: value or "" for name, value in attributes}))
+
+
+def images_in(text):
+    """The attributes of every <img> in a piece of HTML or Markdown."""
+    return [attributes for tag, attributes in Elements(text).found if tag == "img"]
+
+
+def without_code(markdown):
+    return re.sub(r"```.*?```|`[^`\n]*`", "", markdown, flags=re.S)
 
 
 def images(notebook):
     texts = [cell["source"] for cell in markdown_cells(notebook)]
     texts += [output["data"].get("text/html", "") for output in outputs(notebook)]
-    return [image for text in texts for image in Images(text).found]
+    return [image for text in texts for image in images_in(text)]
 
 
 def names_used(cell):
@@ -202,7 +215,7 @@ def pictures_are_img_with_data(notebook):
     """Only an <img> in HTML carries alt text to the page, so no bare image/png and no SVG output."""
     complaints = [f"an output of type {mime}: use fh.show" for output in outputs(notebook)
                   for mime in output["data"] if mime.startswith("image/")]
-    for image in (i for output in outputs(notebook) for i in Images(output["data"].get("text/html", "")).found):
+    for image in (i for output in outputs(notebook) for i in images_in(output["data"].get("text/html", ""))):
         head, _, data = image.get("src", "").partition("base64,")
         if head != "data:image/png;" or not base64.b64decode(data[:400]).startswith(b"\x89PNG"):
             complaints.append(f"an <img> without PNG data: src={image.get('src', '')[:40]!r}")
@@ -246,6 +259,101 @@ def _(notebook):
 @fault("every_picture_has_alt_text")
 def _(notebook):
     markdown_cells(notebook)[0]["source"] += "\n![](../figures/x.png)"
+
+
+@rule
+def html_outputs_speak_everywhere(notebook):
+    """A picture with alt text where HTML shows, the sentence where only text does."""
+    return [f"cell {first_line(cell)}: an HTML output without {lack}"
+            for cell in code_cells(notebook) for output in cell["outputs"] if "text/html" in output["data"]
+            for lack, there in [("a picture", images_in(output["data"]["text/html"])),
+                                ("text beside it", output["data"].get("text/plain", "").strip())] if not there]
+
+
+@fault("html_outputs_speak_everywhere")
+def _(notebook):
+    code_cells(notebook)[1]["outputs"][0]["data"]["text/html"] = "<b>4</b>"
+
+
+@fault("html_outputs_speak_everywhere")
+def _(notebook):
+    del code_cells(notebook)[1]["outputs"][0]["data"]["text/plain"]
+
+
+@rule
+def pictures_come_with_the_repository(notebook):
+    """From elsewhere they break one day, and GitHub shows no attachments."""
+    sources = [image.get("src", "") for image in images(notebook)]
+    sources += [source for cell in markdown_cells(notebook) for source in re.findall(r"!\[[^\]]*\]\(([^)\s]+)", cell["source"])]
+    return [f"a picture from {source[:60]}" for source in sources if re.match(r"(?!data:)[a-z]+:|//", source)]
+
+
+@fault("pictures_come_with_the_repository")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n![Four dots](https://example.org/x.png)"
+
+
+@fault("pictures_come_with_the_repository")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n![Four dots](attachment:x.png)"
+
+
+@rule
+def html_survives_github(notebook):
+    """Its viewer drops scripts, styles, classes and unknown elements: nothing may be said by them alone."""
+    texts = [without_code(cell["source"]) for cell in markdown_cells(notebook)]
+    texts += [output["data"].get("text/html", "") for output in outputs(notebook)]
+    complaints = []
+    for tag, attributes in (element for text in texts for element in Elements(text).found):
+        complaints += [f"<{tag}>"] if tag not in KEPT_TAGS else []
+        complaints += [f"<{tag} {name}={value[:40]!r}>" for name, value in attributes.items()
+                       if name not in KEPT_ATTRIBUTES and (tag, name, value) != ("img", "style", LOST_STYLE)]
+    return complaints
+
+
+@fault("html_survives_github")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n<script>alert(1)</script>"
+
+
+@fault("html_survives_github")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += ' <b style="color:red">wrong</b>'
+
+
+@fault("html_survives_github")
+def _(notebook):
+    code_cells(notebook)[1]["outputs"][0]["data"]["text/html"] += '<span class="good">4</span>'
+
+
+@rule
+def folded_answers_render(notebook):
+    """Markdown between <details> and </details> is Markdown only between blank lines, and never in the summary."""
+    complaints = []
+    for cell in markdown_cells(notebook):
+        text = without_code(cell["source"])
+        whole = re.findall(r"^<details><summary>([^\n]+)</summary>\n\n(?:.|\n)*?\n\n</details>(?=\n\n|\s*\Z)", text, re.M)
+        if not len(whole) == text.count("<details") == text.count("</details") == text.count("<summary"):
+            complaints.append(f"cell {first_line(cell)}: a folded answer without its blank lines")
+        # Backticks are gone with the code, so they are looked for in the whole text.
+        complaints += [f"Markdown in a summary: {summary}" for summary in re.findall("<summary>(.*)</summary>", cell["source"])
+                       if re.search(r"`|\*\*|\]\(", summary)]
+    return complaints
+
+
+@fault("folded_answers_render")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n<details><summary>Solution</summary>\n**4**\n\n</details>"
+
+
+@fault("folded_answers_render")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n<details><summary>Solution</summary>\n\n**4**\n</details>"
+
+
+@fault("folded_answers_render")
+def _(notebook):
+    markdown_cells(notebook)[0]["source"] += "\n<details><summary>Is `4` right?</summary>\n\nYes.\n\n</details>"
 
 
 @rule
@@ -529,7 +637,7 @@ def good_notebook():
     cells = [{"cell_type": "markdown", "id": f"m{i}", "metadata": {}, "source": "Two and two."} for i in range(18)]
     printed = {"output_type": "stream", "name": "stdout", "text": "4\n"}
     picture = {"output_type": "display_data", "metadata": {},
-               "data": {"text/html": f'<img alt="Four dots." src="data:image/png;base64,{png}">'}}
+               "data": {"text/html": f'<img alt="Four dots." src="data:image/png;base64,{png}">', "text/plain": "Four dots."}}
     for number, output in enumerate([printed, picture], 1):
         cells.append({"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": "print(2 + 2)",
                       "execution_count": number, "outputs": [output]})
@@ -575,7 +683,9 @@ def layer_faults(name, source):
     if name == "model_costs.py":  # plain arithmetic
         allowed = set(sys.stdlib_module_names)
     elif name == "ffn_helpers.py":
-        allowed |= {"ipywidgets", "PIL", "svg_layer"}
+        allowed |= {"ipywidgets", "PIL", "svg_layer", "inputs"}
+    elif name == "inputs.py":
+        allowed |= {"svg_layer"}
     elif name != "svg_layer.py":  # the cellar stands on matplotlib alone
         allowed |= {"ffn_helpers", "model_costs"}
         if name in ("figures/__init__.py", "figures/__main__.py"):  # these two gather the pictures
@@ -593,7 +703,7 @@ def code_only(source):
     return ast.unparse(tree)
 
 
-LAYERED = [path for path in [ROOT / "svg_layer.py", ROOT / "model_costs.py", ROOT / "ffn_helpers.py", *sorted((ROOT / "figures").glob("*.py"))] if path.exists()]
+LAYERED = [path for path in [ROOT / "svg_layer.py", ROOT / "inputs.py", ROOT / "model_costs.py", ROOT / "ffn_helpers.py", *sorted((ROOT / "figures").glob("*.py"))] if path.exists()]
 
 
 @pytest.mark.parametrize("path", LAYERED, ids=lambda path: path.stem)
@@ -609,6 +719,8 @@ def test_the_helper_stays_small():
 @pytest.mark.parametrize("name, source", [
     ("svg_layer.py", "import ffn_helpers"),
     ("svg_layer.py", "import model_costs"),
+    ("svg_layer.py", "import inputs"),
+    ("inputs.py", "import ffn_helpers"),
     ("model_costs.py", "import numpy"),
     ("model_costs.py", "import ffn_helpers"),
     ("ffn_helpers.py", "import model_costs"),

@@ -7,6 +7,7 @@ this line rewrites both, the second for all pictures:
     python -m figures && python -m tests.test_pictures
 """
 import importlib
+import inspect
 import json
 import re
 from collections import Counter
@@ -16,11 +17,15 @@ from pathlib import Path
 import matplotlib.pyplot
 import numpy as np
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ffn_helpers as fh
 from conftest import TOLERANCE, difference
 from figures import __main__ as figures
 from tests.drawing import PALETTE, Label, Recorder, is_known, off_page, overlaps
+from tests.odd import anything, attempt, relatives
 from tests.test_svg_layer import texts, tree
 
 SNAPSHOT = Path(__file__).with_name("pictures.json")
@@ -104,6 +109,46 @@ def test_a_drawing_of_the_same_values_is_the_same(name):
     assert (again.title, again.sentence, again.alt) == (drawing.title, drawing.sentence, drawing.alt)
     assert again.png(1) == drawing.png(1)
     assert f'alt="{fh.html.escape(drawing.alt)}"' in fh.show(drawing)._repr_mimebundle_()["text/html"]
+
+
+# ---------------------------------------------------------------- what it takes
+
+@every_picture
+@settings(max_examples=settings.default.max_examples // 4)
+@given(data=st.data())
+def test_one_odd_argument_gives_a_picture_or_a_refusal_by_name(name, data):
+    good = picture(name)
+    argument = data.draw(st.sampled_from(sorted(good.values)), "argument")
+    odd = data.draw(relatives(good.values[argument]) | anything, "value")
+    taken, drawing = attempt([*good.values, *inspect.signature(good.check).parameters], type(good), **{**good.values, argument: odd})
+    if taken:
+        live = drawing.still_svg() + drawing.moving_svg()
+        assert tree(live.partition("</svg>")[0] + "</svg>") is not None and "nan" not in drawing.title + drawing.sentence + drawing.alt
+        assert drawing.title and drawing.sentence and 1 <= len(drawing.alt.split()) <= 40
+
+
+@pytest.mark.parametrize("name, odd", [
+    ("expand_cut_contract", {"x": np.zeros(512)}), ("expand_cut_contract", {"W1": np.zeros((512, 3072))}), ("expand_cut_contract", {"W2": np.zeros((3072, 512))}),
+    ("encoder_layer", {"hidden": np.zeros((3, 2, 2, 2, 2, 3, 64))}), ("hand_worked", {"W1": np.full((2, 3), 1e-320)}),
+    ("kink_fit", {"target": np.zeros(6001)}), ("kink_fit", {"fits": {16: (np.linspace(-2, 2, 16), np.sin(3 * np.linspace(-3, 3, 6001)))}})])
+def test_values_of_zero_and_next_to_it_are_drawn(name, odd):
+    """Each of these once ended in a division by zero."""
+    good = picture(name)
+    assert attempt([], type(good), **{**good.values, **odd})[0]
+
+
+@pytest.mark.parametrize("name, odd, words", [
+    ("one_network", {"names": ["猫", "坐", "下"]}, "names holds '猫', which DejaVu Sans lacks"), ("width_shapes", {"d_model": 2.7}, "d_model is 2.7, expected a whole number"),
+    ("width_fit", {"d_model": 0}, "d_model is 0, expected 1 to"), ("expand_cut_contract", {"W1": None}, "W1 must be an array of real numbers, got NoneType None"),
+    ("meeting", {"layer": torch.ones(2)}, "layer must be a number, got Tensor"), ("kink_fit", {"k": [16]}, "k must be a number, got list"),
+    ("flops", {"model": ["own"]}, "model must be text, got list"), ("shazeer", {"borrow": 1}, "borrow must be True or False, got int 1"),
+    ("kv_cache", {"cases": 3}, "cases must be a dict, got int 3"), ("rank_ratio", {"ranks": np.zeros((6, 0))}, "ranks has shape (6, 0), expected (6, n)"),
+    ("dead_unit", {"activations": {"a": len, "b": len, "c": len}}, "activations: a must take a float64 tensor")])
+def test_what_a_picture_does_not_take_it_says(name, odd, words):
+    good = picture(name)
+    with pytest.raises((ValueError, TypeError)) as caught:
+        type(good)(**{**good.values, **odd})
+    assert words in str(caught.value)
 
 
 # ---------------------------------------------------------------- what it says

@@ -25,8 +25,9 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME = "02_one_token_by_hand"
 NOTEBOOK = f"notebooks/{NAME}.ipynb"
 OTHER = "04_one_network_for_every_token"
-HELPERS, LAYER, FIGURE = "ffn_helpers.py", "svg_layer.py", "figures/hand_worked.py"
+HELPERS, INPUTS, LAYER, FIGURE = "ffn_helpers.py", "inputs.py", "svg_layer.py", "figures/hand_worked.py"
 NETWORKS, SVG, HELPER_TESTS = (f"tests/test_{name}.py::test_" for name in ("networks", "svg_layer", "helpers"))
+PAGES = "tests/browser/test_site_in_chromium.py::test_"
 WIDGET_STATE = {"application/vnd.jupyter.widget-state+json": {"state": {}, "version_major": 2, "version_minor": 0}}
 
 
@@ -130,6 +131,10 @@ def explorer(test):
     return f"tests/test_explorers.py::test_{test}[{NAME}-1]"
 
 
+def site(test, parameter=None):
+    return f"tests/test_site.py::test_{test}" + ("" if parameter is None else f"[{parameter}]")
+
+
 def picture(test):
     return f"tests/test_pictures.py::test_{test}[hand_worked]"
 
@@ -187,8 +192,8 @@ FAULTS = [
     ("gated FFN without its gate", HELPERS, replaced("self._activate(self.gate(x)) * self.value(x)", "self.value(x)"),
      NETWORKS + "gated_is_shazeers_family"),
     ("a bias too many", HELPERS, replaced('activation="silu", bias=False', 'activation="silu", bias=True'), NETWORKS + "parameters"),
-    ("NaN let through", HELPERS, replaced("if not np.isfinite(array).all():", "if False:"), HELPER_TESTS + "bad_input_is_refused_by_name"),
-    ("limits removed", HELPERS, replaced("if array.size and np.abs(array).max() > limit:", "if False:"), HELPER_TESTS + "checked_holds_its_limit"),
+    ("NaN let through", INPUTS, replaced("if not np.isfinite(array).all():", "if False:"), HELPER_TESTS + "bad_input_is_refused_by_name"),
+    ("limits removed", INPUTS, replaced("if array.size and np.abs(array).max() > limit:", "if False:"), HELPER_TESTS + "checked_holds_its_limit"),
     ("bars upside down", HELPERS, replaced("lengths, positive = values * self.unit", "lengths, positive = -values * self.unit"),
      HELPER_TESTS + "bar_heights_are_the_values"),
     ("a check that accepts everything", HELPERS, replaced('print(f"not yet: {fault}" if fault else', 'print(f"correct: {name}" if fault else'),
@@ -234,6 +239,22 @@ FAULTS = [
      "tests/test_model_costs.py::test_cache_bytes"),
     ("a band moved by a point", "figures/parameter_shares.py", replaced("BAND = 70, 85", "BAND = 71, 85"),
      "tests/test_flops.py::test_who_is_in_the_band"),
+    # the web pages
+    ("site: a picture without its alt text", "tools/pages/convert.py", replaced('alt="{html.escape(alt)}"', 'alt=""'),
+     site("every_picture_is_on_its_page_with_its_alt_text", NAME)),
+    ("site: pictures without their heights", "tools/pages/convert.py", replaced('height="{height}" ', ""), PAGES + "nothing_moves_while_pictures_come"),
+    ("site: a verdict that is not printed", "tools/pages/convert.py", replaced("parts.append(f'<p class=\"verdict", "str(f'<p class=\"verdict"),
+     site("every_code_cell_and_its_output_is_there", NAME)),
+    ("site: a link to a notebook's file", "tools/pages/build.py", replaced('f"{Path(path).stem}.html{mark}', 'f"{Path(path).stem}.ipynb{mark}'), site("every_link_leads_somewhere")),
+    ("site: a style sheet from elsewhere", "tools/pages/templates/page.html.j2", replaced('href="style.css"', 'href="https://example.org/style.css"'),
+     site("no_page_loads_anything_from_elsewhere")),
+    ("site: another folder emptied", "tools/pages/build.py", replaced("and not (out / MARKER).exists()", "and False"), site("a_folder_with_other_files_is_not_emptied")),
+    ("site: no two builds alike", "tools/pages/build.py", replaced('files[MARKER] = ""', 'files[MARKER] = __import__("os").urandom(4)'),
+     site("a_second_build_is_the_same_and_leaves_nothing_of_the_first")),
+    ("site: a slider without its name", "tools/pages/templates/index.html.j2", replaced('<label for="control-', '<label for="hero-'), site("controls_have_names")),
+    ("site: the still picture subtracts its biases", "tools/pages/hero.py", replaced("* np.asarray(W1) + ", "* np.asarray(W1) - "), site("the_picture_says_what_torch_computes", 0)),
+    ("site: the script cuts nothing", "tools/pages/templates/hero.js", replaced("Math.max(value, 0)", "Math.max(value, value)"),
+     PAGES + "the_script_says_what_the_helper_computes_and_the_keyboard_moves_it"),
 ]
 if (ROOT / "notebooks/data/claims.csv").exists():
     FAULTS += [

@@ -63,20 +63,24 @@ class Notebook:
         page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.goto(f"{lab.url}/lab/tree/{path}?reset")
-        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.context?.isReady")
+        self.wait("window.jupyterapp?.shell?.currentWidget?.context?.isReady")
         page.evaluate("() => { window.panel = jupyterapp.shell.currentWidget; "
                       "jupyterapp.commands.execute('application:toggle-left-area'); }")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
 
+    def wait(self, condition, arg=None, seconds=30):
+        """Wait by the clock: Playwright's default waits for frames, and an overloaded page draws none."""
+        self.page.wait_for_function(condition, arg=arg, polling=50, timeout=seconds * 1000)
+
     def idle(self):
-        self.page.wait_for_function("panel.sessionContext.session?.kernel?.status === 'idle'", timeout=60_000)
+        self.wait("panel.sessionContext.session?.kernel?.status === 'idle'", seconds=60)
 
     def run_all(self, timeout=120):
         """Run all cells and return the errors in their outputs."""
         self.idle()
         self.page.evaluate("() => { window.done = false; jupyterapp.commands.execute('notebook:run-all-cells')"
                            ".finally(() => window.done = true) }")
-        self.page.wait_for_function("window.done", timeout=timeout * 1000)
+        self.wait("window.done", seconds=timeout)
         self.idle()
         return self.outputs("error")
 

@@ -15,16 +15,19 @@ from tests.test_notebooks import NOTEBOOKS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 
-# What the kernel knows of its explorers, in the order in which they stand in the notebook.
-ASK = """
+# What the kernel knows of its explorers, in the order in which they stand in the notebook; asked before each, and at each step.
+EXPLORERS = """
 import json
 import ffn_helpers as fh
 found = [value for value in Out.values() if isinstance(value, fh.Explorer)]
 print(json.dumps([dict(
-    sentence=explorer.picture.sentence, untouched=str(explorer.picture.values) == str(explorer.start),
-    ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)},
-    picks={label: getattr(entry.picker, "label", entry.picker.value) for label, entry in explorer.entries.items()
-           if isinstance(entry, fh._Pick)}) for explorer in found]))
+    untouched=str(explorer.picture.values) == str(explorer.start),
+    ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)})
+    for explorer in found]))
+"""
+STATE = """
+print(json.dumps(dict(sentence=found[%d].picture.sentence,
+    picks=[getattr(entry.picker, "label", entry.picker.value) for entry in found[%d].entries.values() if isinstance(entry, fh._Pick)])))
 """
 
 
@@ -37,25 +40,23 @@ def lab(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def browser():
+    """One context for all pages, so that JupyterLab's scripts are fetched once."""
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
+        context = browser.new_context(viewport={"width": 1280, "height": 1000})
+        context.set_default_timeout(30_000)
+        yield context
         browser.close()
 
 
-@pytest.fixture
-def page(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-    context.set_default_timeout(30_000)
-    yield context.new_page()
-    context.close()
-
-
-@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
-def notebook(request, page, lab):
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem, scope="module")
+def notebook(request, browser, lab):
+    """Opened once for its tests, which run in the order in which they stand here: looked at first, then run."""
+    page = browser.new_page()
     opened = Notebook(page, lab, f"notebooks/{request.param.name}")
     yield opened
     opened.shut_down()
+    page.close()
 
 
 def test_reopened_without_a_kernel_every_picture_is_there(notebook):
@@ -73,7 +74,7 @@ def test_runs_and_every_explorer_moves(notebook):
     assert notebook.run_all() == []
     assert [o for o in notebook.outputs("stream") if o["name"] == "stderr"] == []
     explorers = page.locator(".ffn-explorer")
-    known = notebook.ask(ASK)
+    known = notebook.ask(EXPLORERS)
     assert explorers.count() == len(known)
     for number in range(len(known)):
         Driven(notebook, explorers.nth(number), number, known[number]["ranges"]).all()
@@ -88,7 +89,7 @@ class Driven:
         explorer.scroll_into_view_if_needed()
         self.stage, self.message = explorer.locator(".ffn-stage"), explorer.locator(".ffn-message")
         self.box = self.stage.bounding_box()
-        assert notebook.ask(ASK)[number]["untouched"], "the page has changed a value by itself"
+        assert notebook.ask(EXPLORERS)[number]["untouched"], "the page has changed a value by itself"
         self.live = explorer.locator(".ffn-live").element_handle()
         self.start = self.picture()
         self.page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
@@ -105,7 +106,7 @@ class Driven:
         """Wait until the kernel has `reached` a state and the page says what its picture says; return the picture."""
         deadline = time.monotonic() + 20
         while True:
-            kernel, shown = self.notebook.ask(ASK)[self.number], self.sentence()
+            kernel, shown = self.notebook.ask(STATE % (self.number, self.number)), self.sentence()
             if reached(kernel) and shown == kernel["sentence"]:
                 return self.picture()
             assert time.monotonic() < deadline, f"the page says {shown!r}, the kernel {kernel!r}"
@@ -127,8 +128,8 @@ class Driven:
             seen = set()
             for key, end in [("End", high), ("Home", low)]:
                 handles.nth(i).press(key)
-                self.page.wait_for_function("([box, end]) => Number(box.value.replace('−', '-')) === end",
-                                            arg=[boxes.nth(i).element_handle(), end])
+                self.notebook.wait("([box, end]) => Number(box.value.replace('−', '-')) === end",
+                                   arg=[boxes.nth(i).element_handle(), end])
                 seen.add(self.settled())
             assert len(seen | {first}) > 1, f"{name} moves nothing"
             boxes.nth(i).fill(start)
@@ -139,16 +140,16 @@ class Driven:
         for control in self.explorer.locator(".widget-toggle-buttons").all():
             for target in control.locator("button").all():
                 target.press("Space")
-                self.settled(lambda kernel: target.inner_text() in kernel["picks"].values())
+                self.settled(lambda kernel: target.inner_text() in kernel["picks"])
         for control in self.explorer.locator(".widget-checkbox input").all():
             for wanted in (not control.is_checked(), control.is_checked()):
                 control.press("Space")
-                self.settled(lambda kernel: wanted in kernel["picks"].values())
+                self.settled(lambda kernel: wanted in kernel["picks"])
         for menu in self.explorer.locator("select").all():
             for key in ("End", "Home"):
                 menu.press(key)                    # the kernel may refuse it, and then sets the menu back
                 self.settled(lambda kernel: menu.evaluate("menu => menu.selectedOptions[0]?.textContent")
-                             .replace("\N{NO-BREAK SPACE}", " ") in kernel["picks"].values())
+                             .replace("\N{NO-BREAK SPACE}", " ") in kernel["picks"])
         self.reset()
 
     def boxes(self):
@@ -163,7 +164,7 @@ class Driven:
     def buttons(self):
         for button in self.explorer.locator("> .widget-hbox").first.get_by_role("button").all()[1:]:
             button.press("Enter")
-            self.page.wait_for_function("([live, start]) => live.innerHTML !== start", arg=[self.live, self.start])
+            self.notebook.wait("([live, start]) => live.innerHTML !== start", arg=[self.live, self.start])
             first = self.settled()
             button.press("Enter")                  # what the page sends of itself comes before the second press
             assert self.settled() == first, f"{button.inner_text()} pressed twice gives two pictures"
@@ -176,7 +177,7 @@ class Driven:
     def back(self, doing):
         """Wait until picture and message are as at the start."""
         try:
-            self.page.wait_for_function(
+            self.notebook.wait(
                 "([live, message, start]) => live.innerHTML === start && message.innerText.trim() === ''",
                 arg=[self.live, self.message.element_handle(), self.start])
         except playwright.TimeoutError:

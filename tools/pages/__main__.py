@@ -1,0 +1,14 @@
+import argparse
+import sys
+from pathlib import Path
+
+from tools.pages.build import ROOT, Refused, build
+
+parser = argparse.ArgumentParser(prog="course.py site", description="Build the course as plain web pages.")
+parser.add_argument("--out", type=Path, default=ROOT / "_site", help="folder to build (default: _site)")
+out = parser.parse_args().out
+try:
+    names = build(ROOT, out)
+except Refused as refusal:
+    sys.exit(str(refusal))
+print(f"{len(names)} files in {out}; look at them with: {Path(sys.executable).name} -m http.server -d {out}")
