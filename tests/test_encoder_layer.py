@@ -181,7 +181,7 @@ def test_curves_are_medians_and_words_follow_the_start(collapse):
         assert np.allclose((1 - (drawn[0, :, :, 1] - top) / height) * 1.05, median, atol=1e-9)
         top, height = rank_collapse.LOG
         decades = rank_collapse.LOWEST + (1 - (drawn[1, :, :, 1] - top) / height) * (rank_collapse.HIGHEST - rank_collapse.LOWEST)
-        assert np.allclose(decades, np.log10(median).clip(rank_collapse.LOWEST), atol=1e-9)        # what is only rounding stands at the end of the axis
+        assert np.allclose(decades, np.log10(median).clip(np.log10(rank_collapse.ROUNDING)), atol=1e-9)        # what is only rounding stands on its edge
         fallen = int(np.argmax((median[:2] < 1e-9).all(axis=0)))
         assert f"within {fallen} layers" in collapse.title and collapse.footer.get_text().startswith(f"Start: {name}.")
         for value in (median[2, 3], median[3, 3], median[2, 12], median[3, 12]):

@@ -15,17 +15,24 @@ def lab(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def browser():
-    """One context for all pages, so that JupyterLab's scripts are fetched once."""
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = browser.new_context(viewport={"width": 1280, "height": 1000})
-        context.set_default_timeout(30_000)
-        yield context
+        yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def desk(browser):
+    """One context for all pages of JupyterLab, so that its scripts are fetched once."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(30_000)
+    yield context
+    context.close()
 
 
 @pytest.fixture
 def page(browser):
-    page = browser.new_page()
-    yield page
-    page.close()
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()

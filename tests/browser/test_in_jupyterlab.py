@@ -26,8 +26,7 @@ print(json.dumps([dict(
     ranges={label: entry.spec[:2] for label, entry in explorer.entries.items() if isinstance(entry, fh._Entry)},
     picks=[label for label, entry in explorer.entries.items() if isinstance(entry, fh._Pick)],
     down=[entry.picker.label for entry in explorer.entries.values()
-          if type(getattr(entry, "picker", None)).__name__ == "ToggleButtons"])
-    for explorer in found]))
+          if type(getattr(entry, "picker", None)).__name__ == "ToggleButtons"]) for explorer in found]))
 """
 STATE = """
 print(json.dumps(dict(sentence=found[%d].picture.sentence,
@@ -36,9 +35,9 @@ print(json.dumps(dict(sentence=found[%d].picture.sentence,
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem, scope="module")
-def notebook(request, browser, lab):
+def notebook(request, desk, lab):
     """Opened once for its tests, which run in the order in which they stand here: looked at first, then run."""
-    page = browser.new_page()
+    page = desk.new_page()
     opened = Notebook(page, lab, f"notebooks/{request.param.name}")
     yield opened
     opened.shut_down()

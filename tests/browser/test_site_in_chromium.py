@@ -7,7 +7,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api")
 
-from tests.browser.lab import CHROMIUM, FLAGS
+from tests.browser.lab import CHROMIUM
 from tests.test_notebooks import NOTEBOOKS
 from tests.test_site import SETTINGS
 from tools.pages import hero
@@ -35,14 +35,6 @@ def address(tmp_path_factory):
     server.shutdown()
     thread.join()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
