@@ -5,6 +5,7 @@ labels do not count, and tick labels do.
 """
 import re
 from collections import namedtuple
+from functools import lru_cache
 
 import matplotlib
 import numpy as np
@@ -206,3 +207,15 @@ def overlaps(labels, touch=0.5):
 def bare(svg):
     """The drawing without its definitions, and with ids that do not depend on the picture's number."""
     return re.sub(r"<defs>.*?</defs>", "", re.sub(r"\bp\d+-", "", svg))
+
+
+@lru_cache(maxsize=None)
+def _made(figure):
+    picture = figure.default()
+    return picture, dict(picture.values)
+
+
+def published(figure):
+    """A module's picture as published: made once for all tests, and brought back to its values."""
+    picture, values = _made(figure)
+    return picture.set(**values)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from figures import encoder_layer, meeting, rank_collapse
-from tests.drawing import Recorder, bare, off_page, overlaps
+from tests.drawing import Recorder, bare, off_page, overlaps, published
 
 STATES = [dict(zip(("order", "attention", "ffn", "residual", "norm"), state))
           for state in itertools.product(encoder_layer.ORDERS, *[(True, False)] * 4)]
@@ -258,8 +258,8 @@ def test_nothing_is_left_behind_by_a_walk_through_the_controls(figure):
     (meeting, dict(weights=np.ones((6, 4, 4))), ValueError, "sum to 1"), (meeting, dict(scratch=np.full((6, 4, 32), -1.0)), ValueError, "scratch"),
     (meeting, dict(notes=np.zeros((6, 4, 9))), ValueError, "notes has shape"), (meeting, dict(names=("a",) * 3), ValueError, "names")])
 def test_refused_input_leaves_the_picture_as_it_was(figure, bad, error, words):
-    picture = figure.default()
-    before, values = picture.png(1), dict(picture.values)
+    picture = published(figure)
+    before, values = picture.moving_svg(), dict(picture.values)
     with pytest.raises(error, match=words):
         picture.set(**bad)
-    assert picture.png(1) == before and all(np.array_equal(values[name], picture.values[name]) for name in values)
+    assert picture.moving_svg() == before and all(np.array_equal(values[name], picture.values[name]) for name in values)

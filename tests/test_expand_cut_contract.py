@@ -141,7 +141,7 @@ def test_names_inside_the_hidden_layer_stay_clear(picture):
     """"hidden layer" and "removed" touch no other words and not the line of the picked unit."""
     for d_ff in WIDTHS:
         for activation, shift in [("relu", -1), ("relu", 0), ("gelu", 1), ("identity", 0)]:
-            for unit in (0, 3, 4, 11, 60, 127):
+            for unit in (0, 4, 127):
                 picture.set(d_ff=d_ff, activation=activation, shift=shift, unit=unit)
                 assert ("removed" in texts(picture)) == (activation != "identity")
                 labels = Recorder(picture).labels

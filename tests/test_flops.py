@@ -164,10 +164,10 @@ def test_the_length_leaves_the_model_alone(picture):
     (dict(d_model=np.ones(3)), TypeError, "d_model"), (dict(model="GPT-9"), ValueError, "'GPT-9' is not known; known are .*LLaMA-3-8B"), (dict(model=None), TypeError, "model must be text")])
 def test_refused_input_leaves_the_picture_as_it_was(picture, bad, error, words):
     picture.set(model="LLaMA-3-8B", length=900)
-    before, values = picture.png(1), dict(picture.values)
+    before, values = picture.moving_svg(), dict(picture.values)
     with pytest.raises(error, match=words):
         picture.set(**bad)
-    assert picture.values == values and picture.png(1) == before
+    assert picture.values == values and picture.moving_svg() == before
 
 
 def test_one_colour_for_one_quantity(picture):

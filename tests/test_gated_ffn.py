@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 import ffn_helpers as fh
 from figures import gate_surfaces, gated_ffn, shazeer
-from tests.drawing import Recorder, bare, off_page, overlaps
+from tests.drawing import Recorder, bare, off_page, overlaps, published
 
 FIGURES = [gated_ffn, gate_surfaces, shazeer]
 GATES = {"silu": F.silu, "gelu": F.gelu, "relu": F.relu, "sigmoid": torch.sigmoid, "identity": lambda z: z}
@@ -258,8 +258,8 @@ def test_every_state_is_readable_and_small(figure):
     (shazeer, dict(table={"ReLU": (1, 2, 3)}), ValueError, "table must hold"),
     (shazeer, dict(table={**TABLE1, "GLU": (1, 2)}), ValueError, r"table of GLU has shape \(2,\)")])
 def test_refused_input_leaves_the_picture_as_it_was(figure, bad, error, words):
-    picture = figure.default()
-    before = picture.png(1)
+    picture = published(figure)
+    before = picture.moving_svg()
     with pytest.raises(error, match=words):
         picture.set(**bad)
-    assert picture.png(1) == before
+    assert picture.moving_svg() == before

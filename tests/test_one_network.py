@@ -7,14 +7,10 @@ import pytest
 import torch
 
 from figures import jacobian_blocks, one_network, parameter_growth, who_reads_whom
+from tests.drawing import bare, published
 
 ORDERS = [(0, 1, 2), (1, 0, 2), (2, 1, 0), (0, 1, 0), (0, 0, 0)]
 FIGURES = [one_network, jacobian_blocks, who_reads_whom, parameter_growth]
-
-
-def bare(svg):
-    """The drawing without its definitions and with ids that do not depend on the picture's number."""
-    return re.sub(r"<defs>.*?</defs>", "", re.sub(r"p\d+-", "p-", svg))
 
 
 def shown(picture):
@@ -47,7 +43,7 @@ def heights(bars):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("place, nudge", [(1, -1), (2, 0), (3, 0.35)])
 def test_bars_show_what_torch_computes(order, place, nudge, attention_first):
-    picture = one_network.default().set(order=order, place=place, nudge=nudge, attention_first=attention_first)
+    picture = published(one_network).set(order=order, place=place, nudge=nudge, attention_first=attention_first)
     x = torch.as_tensor(picture.values["x"])[list(order)]
     step = torch.zeros(3, 8, dtype=x.dtype)
     step[place - 1] = nudge * torch.as_tensor(picture.values["direction"])
@@ -175,11 +171,11 @@ def test_every_drawing_finds_its_glyphs_in_itself_or_in_what_stays():
     (dict(attention_first="yes"), TypeError, "attention_first"), (dict(x=np.zeros((3, 7))), ValueError, r"x has shape \(3, 7\)"),
     (dict(W2=np.zeros((8, 32))), ValueError, r"W2 has shape \(8, 32\), expected \(32, 8\)"), (dict(names=("a", "b")), ValueError, "names")])
 def test_refused_input_leaves_the_picture_as_it_was(bad, error, words):
-    picture = one_network.default().set(nudge=0.4)
-    before = picture.png()
+    picture = published(one_network).set(nudge=0.4)
+    before = picture.moving_svg()
     with pytest.raises(error, match=words):
         picture.set(**bad)
-    assert picture.values["nudge"] == 0.4 and picture.png() == before
+    assert picture.values["nudge"] == 0.4 and picture.moving_svg() == before
 
 
 @pytest.mark.parametrize("figure", FIGURES)
