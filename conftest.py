@@ -82,6 +82,11 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=NO_PIXELS))
 
 
-def pytest_terminal_summary(terminalreporter):
+def pytest_terminal_summary(terminalreporter, config):
+    short = [f"{left} ({how})" for left, how, is_short in [
+        ("49 of 50 inputs of the property tests", "--hypothesis-profile=long", config.getoption("--hypothesis-profile", None) != "long"),
+        ("290 of 300 events at each explorer", "WALK=300", int(os.environ.get("WALK", 10)) < 300)] if is_short]
+    if short:
+        terminalreporter.write_line("Left to the weekly run: " + ", ".join(short))
     if not PIXELS_HOLD:
         terminalreporter.write_line("Pictures stored in notebooks were not compared: " + NO_PIXELS)

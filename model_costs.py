@@ -39,6 +39,7 @@ def whole(name, value, low=1, high=LARGEST):
     odd = isinstance(value, bool) or type(value).__name__ == "timedelta64"       # which NumPy counts as an integer
     if odd or not isinstance(value, numbers.Real):                              # NumPy's True and tensors are no Real
         raise TypeError(f"{name} must be a whole number, got {type(value).__name__}" + (f" {value[:40]!r}" if isinstance(value, str) else ""))
+    value = int(value) if isinstance(value, numbers.Integral) else float(value)         # NumPy's small kinds overflow
     if -math.inf < value < math.inf and value != int(value) or value != value:
         raise ValueError(f"{name} is {_digits(value)}, expected a whole number")
     if not low <= value <= high:
