@@ -47,7 +47,8 @@ class Lab:
                 return urllib.request.urlopen(self.url + "/api/status", timeout=1).close()
             except OSError:
                 time.sleep(0.1)
-        raise RuntimeError(f"JupyterLab did not start: {pathlib.Path(self.log.name).read_text(encoding="utf-8", errors="replace")[-2000:]}")
+        said = pathlib.Path(self.log.name).read_text(encoding="utf-8", errors="replace")
+        raise RuntimeError(f"JupyterLab did not start: {said[-2000:]}")
 
     def close(self):
         self.process.terminate()
