@@ -240,7 +240,8 @@ class Model:
         """What the cache holds for one token of one text: a key and a value in every layer."""
         if isinstance(bytes_per_number, bool) or not isinstance(bytes_per_number, numbers.Real) or not 0 < bytes_per_number <= 64:
             raise ValueError(f"bytes_per_number must be a number above 0 and at most 64, got {type(bytes_per_number).__name__}")
-        return 2 * self.kv_heads * self.head_dim * self.layers * bytes_per_number
+        each = int(bytes_per_number) if isinstance(bytes_per_number, numbers.Integral) else float(bytes_per_number)      # NumPy's small kinds overflow
+        return 2 * self.kv_heads * self.head_dim * self.layers * each
 
     def cache_equals_ffn(self):
         """Cached tokens (of all texts in the batch) that take as many bytes as the FFNs' weights."""

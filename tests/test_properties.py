@@ -509,6 +509,18 @@ def test_model_of_anything(name, odd):
     assert not taken or all(count >= 0 and isinstance(count, int) for count in model.parameters.values())
 
 
+def test_numpys_small_kinds_do_not_overflow():
+    """Each of these once wrapped around or overflowed: a result that is wrong, or a warning."""
+    assert pieces(fh.rectangles(np.array([100], np.int8), 0, np.array([100], np.int8), 1)) == [[(100, 0), (200, 0), (200, 1), (100, 1)]]
+    model = model_costs.find("Mistral-7B v0.1")
+    assert model.cache_bytes(np.int8(2)) == model.cache_bytes(np.float16(2)) == model.cache_bytes(2) == 131_072
+    assert not attempt(["x"], inputs.whole, "x", np.int8(-128), 1, 9)[0] and not attempt(["x"], model_costs.whole, "x", np.int8(-128))[0]
+    assert not attempt(["x"], model_costs.whole, "x", np.float16(0.1))[0] and not attempt(["x"], inputs.whole, "x", np.timedelta64(5, "s"), 1, 9)[0]
+    assert not attempt(["x"], fh.checked, "x", np.longdouble("1e4000"))[0]
+    assert printed(fh.check_number, "y", 1.7e308, -1.7e308).startswith("not yet")
+    assert not attempt(["tolerance"], printed, fh.check_number, "y", 1, 2, NAN)[0]        # once: everything correct
+
+
 @given(anything, st.sampled_from(["length", "causal", "windowed"]))
 def test_model_asked_anything(odd, name):
     model = model_costs.find("Mistral-7B v0.1")
