@@ -292,8 +292,8 @@ EMPTY = Path(np.zeros((0, 2)))
 
 
 def _floats(shape=None, **given):
-    """Coordinates without overflow; a plain float, as most are, passes at once."""
-    return [value if isinstance(value, float) and not shape and abs(value) < 1e99 else checked(name, value, shape, 1e99)
+    """Coordinates without overflow; a plain number, as most are, passes at once."""
+    return [value if type(value) in (int, float, np.float64) and not shape and abs(value) < 1e15 else checked(name, value, shape, 1e99)
             for name, value in given.items()]
 
 
