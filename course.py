@@ -55,6 +55,16 @@ def fingerprint(name):
     return hashlib.sha256(b"%d.%d " % sys.version_info[:2] + (ROOT / name).read_bytes()).hexdigest()
 
 
+def writable(folder="."):
+    return os.access(str(ROOT / folder), os.W_OK)
+
+
+def must_write(folder, what):
+    if not writable(folder):
+        raise Problem("%s cannot be written to, so %s.\n"
+                      "Copy the course to a folder of your own and start course.py there." % (ROOT / folder, what))
+
+
 def set_up(files, folder=".venv"):
     """Make `folder` hold what `files` pin, and return its Python. Skipped when nothing has changed.
 
@@ -68,6 +78,7 @@ def set_up(files, folder=".venv"):
     wanted = {name: fingerprint(name) for name in files}
     if python.exists() and wanted.items() <= done.items():
         return python
+    must_write(folder if venv.exists() else ".", "nothing can be installed")
     if "unfinished" in done or not runs_pip(python):
         print("Making %s (Python %d.%d)" % ((folder,) + sys.version_info[:2]), flush=True)
         done = {}
@@ -150,8 +161,11 @@ def run(command, quiet=False):
 # ---------------------------------------------------------------- commands
 
 def lab(args, rest):
+    python = set_up(LAB_FILES)
+    if not writable("notebooks"):
+        print("%s cannot be written to: everything runs, and nothing that you change is saved." % ROOT, flush=True)
     # The repository is the server's root: with notebooks/ as root, ../figures would lie outside.
-    return run([set_up(LAB_FILES), "-m", "jupyterlab", "--LabApp.default_url=/lab/tree/" + START] + rest)
+    return run([python, "-m", "jupyterlab", "--LabApp.default_url=/lab/tree/" + START] + rest)
 
 
 def test(args, rest):
@@ -172,6 +186,8 @@ def test(args, rest):
 
 def notebooks(args, rest):
     """run and refresh: the work is done by tools/notebooks.py inside the environment."""
+    if args.command == "refresh":
+        must_write("notebooks", "no output can be stored")
     options = ["--edited"] if getattr(args, "edited", False) else []
     return run([set_up(LAB_FILES), ROOT / "tools" / "notebooks.py", args.command] + args.names
                + options + ["--jobs", args.jobs])
@@ -182,6 +198,7 @@ def site(args, rest):
 
 
 def figures(args, rest):
+    must_write("figures", "no picture can be stored")
     return run([set_up(LAB_FILES), "-m", "figures"] + rest)
 
 
@@ -245,6 +262,7 @@ def stamp(args, rest):
             print("%d files agree on %s" % (sum(map(bool, found.values())), right))
         return 1 if wrong else 0
     if slug:
+        must_write("notebooks", "no address can be stored")
         for path, text in texts.items():
             new = stamped(text, slug)
             if new != text:

@@ -293,8 +293,8 @@ EMPTY = Path(np.zeros((0, 2)))
 
 
 def _floats(shape=None, **given):
-    """Coordinates without overflow; a plain float, as most are, passes at once."""
-    return [value if isinstance(value, float) and not shape and abs(value) < 1e99 else checked(name, value, shape, 1e99)
+    """Coordinates without overflow; a plain number, as most are, passes at once."""
+    return [value if type(value) in (int, float, np.float64) and not shape and abs(value) < 1e15 else checked(name, value, shape, 1e99)
             for name, value in given.items()]
 
 
@@ -321,7 +321,7 @@ class Bars:
     def __init__(self, picture, x, width, base=0.0, unit=1.0, axes=None, positive=POSITIVE, negative=NEGATIVE, **more):
         kind("picture", picture, Picture)
         self.x = checked("x", x, (None,))
-        self.width, self.base, self.unit = (checked(name, value, self.x.shape if np.ndim(value) else ())
+        self.width, self.base, self.unit = (checked(name, value, self.x.shape if checked(name, value).ndim else ())
                                             for name, value in [("width", width), ("base", base), ("unit", unit)])
         self.up = picture.moves(picture.patch(EMPTY, positive, axes=axes, **more))
         self.down = picture.moves(picture.patch(EMPTY, negative, axes=axes, **more))
@@ -416,12 +416,12 @@ def choice(*options):
     """Control that picks one of `options`, buttons up to six and a menu from seven on; an option is a value or a pair (label, value)."""
     try:
         pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
-        good = pairs and len({str(label) for label, _ in pairs}) == len(pairs) and not any(
-            value is None or value == other for i, (_, value) in enumerate(pairs) for _, other in pairs[:i] or [("", None)])
-    except (TypeError, ValueError, RuntimeError):  # no pair, or a value that cannot be compared
+        good = pairs and len({str(label) for label, _ in pairs}) == len({value for _, value in pairs}) == len(pairs) and all(
+            isinstance(value, str | NUMBER | FLAG | tuple) for _, value in pairs)
+    except (TypeError, ValueError):                # no pair, or a value that cannot be compared
         good = False
     if not good:
-        raise ValueError(f"choice needs options, or pairs (label, value), with different labels and values, none of them None; got {short(options)}")
+        raise ValueError(f"choice needs options, or pairs (label, value), with different labels and values (text, numbers, tuples); got {short(options)}")
     return Choice(pairs)
 
 

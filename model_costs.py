@@ -39,6 +39,7 @@ def whole(name, value, low=1, high=LARGEST):
     odd = isinstance(value, bool) or type(value).__name__ == "timedelta64"       # which NumPy counts as an integer
     if odd or not isinstance(value, numbers.Real):                              # NumPy's True and tensors are no Real
         raise TypeError(f"{name} must be a whole number, got {type(value).__name__}" + (f" {value[:40]!r}" if isinstance(value, str) else ""))
+    value = int(value) if isinstance(value, numbers.Integral) else float(value)         # NumPy's small kinds overflow
     if -math.inf < value < math.inf and value != int(value) or value != value:
         raise ValueError(f"{name} is {_digits(value)}, expected a whole number")
     if not low <= value <= high:
@@ -239,7 +240,8 @@ class Model:
         """What the cache holds for one token of one text: a key and a value in every layer."""
         if isinstance(bytes_per_number, bool) or not isinstance(bytes_per_number, numbers.Real) or not 0 < bytes_per_number <= 64:
             raise ValueError(f"bytes_per_number must be a number above 0 and at most 64, got {type(bytes_per_number).__name__}")
-        return 2 * self.kv_heads * self.head_dim * self.layers * bytes_per_number
+        each = int(bytes_per_number) if isinstance(bytes_per_number, numbers.Integral) else float(bytes_per_number)      # NumPy's small kinds overflow
+        return 2 * self.kv_heads * self.head_dim * self.layers * each
 
     def cache_equals_ffn(self):
         """Cached tokens (of all texts in the batch) that take as many bytes as the FFNs' weights."""

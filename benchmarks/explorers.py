@@ -176,7 +176,7 @@ def browser(chosen):
 def seconds(code, times=7):
     """The least CPU time of a fresh Python that runs `code`, of several."""
     program = f"{code}\nimport time; print(time.process_time())"
-    run = lambda: float(subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True,
+    run = lambda: float(subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, encoding="utf-8",
                                        check=True).stdout)
     return min(run() for _ in range(times))
 

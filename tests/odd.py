@@ -93,7 +93,7 @@ def attempt(names, function, /, *args, **more):
             message = str(error)
     COUNT["refused"] += 1
     assert re.search("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names), message), f"{' or '.join(names)} not named: {message}"
-    assert len(message) < 1000 and re.search("expected|must|should|known|needs|missing|at least|does not|outside|none of its|unexpected", message), message
+    assert len(message) < 1000 and re.search("expected|must|convert|should|known|needs|missing|at least|does not|outside|none of its|unexpected", message), message
     return False, message
 
 

@@ -26,7 +26,7 @@ def test_torch_can_only_be_the_small_build():
 @pytest.mark.skipif(find_spec("repo2docker") is None, reason="jupyter-repo2docker is not installed")
 def test_repo2docker_generates_the_image_description():
     done = subprocess.run([sys.executable, "-m", "repo2docker", "--no-build", "--debug", str(ROOT)],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, encoding="utf-8", timeout=120)
     description = done.stdout + done.stderr
     assert done.returncode == 0, description[-2000:]
     assert "Building conda environment for python=3.12" in description

@@ -47,7 +47,7 @@ def start(folder, github, cell, times=1):
     code = "\n".join([cell] * times) + REPORT
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True,
-                          text=True, timeout=150)
+                          encoding="utf-8", timeout=150)
     return done.returncode, (done.stdout + done.stderr).strip().splitlines()[-1], time.monotonic() - began
 
 

@@ -74,9 +74,9 @@ def test_pip_failures_are_explained(errors, advice):
 def installs(repository, monkeypatch):
     """A set-up that installs nothing; returns the list of what it would have run."""
     calls = []
-    (repository / "requirements.txt").write_text("a==1\n")
+    (repository / "requirements.txt").write_text("a==1\n", encoding="utf-8")
     (repository / "tests").mkdir()
-    (repository / "tests" / "requirements.txt").write_text("b==1\n")
+    (repository / "tests" / "requirements.txt").write_text("b==1\n", encoding="utf-8")
 
     def venv(command, quiet=False):
         python = course.venv_python(repository / ".venv")
@@ -101,9 +101,23 @@ def test_a_second_set_up_is_skipped(installs):
     assert installs[2:] == [("requirements.txt", "tests/requirements.txt")]
 
 
+def test_a_folder_that_cannot_be_written_gets_a_sentence(installs, repository, monkeypatch, capfd):
+    course.set_up(course.LAB_FILES)
+    (repository / "figures").mkdir()
+    monkeypatch.setattr(course.os, "access", lambda path, mode: False)
+    assert course.main(["lab"]) == 0                   # what is set up starts all the same
+    assert "everything runs, and nothing that you change is saved" in capfd.readouterr().out
+    (repository / "requirements.txt").write_text("a==2\n", encoding="utf-8")
+    git(repository, "remote", "add", "origin", "git@github.com:ada/ffn.git")
+    for command in ("lab", "run", "test", "refresh", "figures", "stamp"):
+        assert course.main([command]) == 1
+        assert "cannot be written to, so no" in capfd.readouterr().err
+    assert installs == ["venv", ("requirements.txt",)]
+
+
 def test_changed_requirements_are_installed(installs, repository):
     course.set_up(course.LAB_FILES)
-    (repository / "requirements.txt").write_text("a==2\n")
+    (repository / "requirements.txt").write_text("a==2\n", encoding="utf-8")
     course.set_up(course.LAB_FILES)
     assert installs == ["venv", ("requirements.txt",), ("requirements.txt",)]
 
@@ -119,13 +133,13 @@ def test_an_interrupted_set_up_is_begun_anew(installs, monkeypatch):
 
 def test_a_set_up_that_pip_refused_harms_nothing(installs, repository, monkeypatch):
     course.set_up(course.LAB_FILES)
-    old = (repository / "requirements.txt").read_text()
+    old = (repository / "requirements.txt").read_text(encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(course, "pip_install", lambda python, files: (1, "connection broken"))
-        (repository / "requirements.txt").write_text("a==2\n")
+        (repository / "requirements.txt").write_text("a==2\n", encoding="utf-8")
         with pytest.raises(course.Problem, match="could not reach"):
             course.set_up(course.LAB_FILES)
-    (repository / "requirements.txt").write_text(old)
+    (repository / "requirements.txt").write_text(old, encoding="utf-8")
     course.set_up(course.LAB_FILES)
     assert installs == ["venv", ("requirements.txt",)]
 
@@ -281,5 +295,5 @@ def test_normal_form():
 def test_a_record_that_cannot_be_read_means_unfinished(tmp_path, text):
     record = tmp_path / "set-up.json"
     assert course.recorded(record) == {}
-    record.write_text(text)
+    record.write_text(text, encoding="utf-8")
     assert course.recorded(record) == {"unfinished": True}

@@ -11,7 +11,6 @@ import random
 import ipywidgets as widgets
 import numpy as np
 import pytest
-import torch
 
 import ffn_helpers as fh
 from conftest import TOLERANCE, difference
@@ -381,7 +380,6 @@ def test_a_walk_through_all_controls(explorer, request):
     """After every event the page shows its values, or says why not and the last good picture stays."""
     seed = request.node.callspec.id
     chance, done, again, refused = random.Random(seed), [], None, 0
-    torch.set_num_threads(1)
     for number in range(1, STEPS + 1):
         words, do = again if again and chance.random() < 0.1 else event(explorer, chance)
         done, again = [*done[-4:], words], (words, do)

@@ -805,3 +805,39 @@ def test_tables_list_every_notebook_with_its_minutes(place):
     if not place.startswith("README"):
         own.pop("00")
     assert minutes(text) == own
+
+
+# ---------------------------------------------------------------- files are read the same on every machine
+
+def without_encoding(source):
+    """Calls that open a text file in whatever encoding the reader's machine has: their lines."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            given = {keyword.arg for keyword in node.keywords}
+            modes = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+            opens = name in ("read_text", "write_text") or name == "open" and isinstance(node.func, ast.Name) and not any("b" in mode and len(mode) < 4 for mode in modes)
+            speaks = name in ("run", "Popen", "check_output") and given & {"text", "universal_newlines"}
+            if (opens or speaks) and "encoding" not in given:
+                found.append(node.lineno)
+    return found
+
+
+PYTHON = sorted(path for folder in (".", "figures", "tests", "tests/browser", "tools", "benchmarks") for path in (ROOT / folder).glob("*.py"))
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *NOTEBOOKS], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_text_files_are_opened_with_an_encoding(path):
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":            # all but the cells that show an error
+        text = "\n".join(cell["source"] for cell in read(text, path.name)["cells"]
+                         if cell["cell_type"] == "code" and "raises-exception" not in cell["metadata"].get("tags", []))
+    assert not without_encoding(text)
+
+
+@pytest.mark.parametrize("source, faults", [
+    ("open('a')", 1), ("open('a', 'w')", 1), ("p.read_text()", 1), ("p.write_text('a')", 1), ("subprocess.run(x, text=True)", 1),
+    ("open('a', 'rb')", 0), ("open('a', encoding='utf-8')", 0), ("p.read_bytes()", 0), ("urllib.request.urlopen(u)", 0), ("Image.open(b)", 0)])
+def test_the_encoding_rule_bites(source, faults):
+    assert len(without_encoding(source)) == faults

@@ -115,7 +115,7 @@ def test_kind(value, wanted):
 @given(anything)
 def test_whole(value):
     taken, answer = attempt(["x"], inputs.whole, "x", value, 1, 100)
-    assert taken == (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 1 <= value <= 100)
+    assert taken == (isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64)) and 1 <= value <= 100)
     assert not taken or answer == value and type(answer) is int
 
 
@@ -175,6 +175,7 @@ def test_activate(z, name):
 @holds("PositionWiseFFN", "GatedFFN")
 @given(st.data(), st.sampled_from([fh.PositionWiseFFN, fh.GatedFFN]), st.booleans(), st.sampled_from(sorted(SCALAR)))
 def test_networks(data, cls, bias, name):
+    torch.manual_seed(3)
     d, n = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
     network, numbers = cls(d, n, name, bias).double(), {}
     for label, weight in network.named_parameters():
@@ -193,14 +194,15 @@ def test_networks(data, cls, bias, name):
         h = [SCALAR[name](z) for z in linear("expand" if cls is fh.PositionWiseFFN else "gate", row)]
         if cls is fh.GatedFFN:
             h = [a * b for a, b in zip(h, linear("value", row))]
-        assert got == pytest.approx(linear("contract", h), rel=1e-9, abs=1e-9)
+        want = linear("contract", h)
+        assert got == pytest.approx(want, rel=1e-9, abs=1e-9) or not all(map(math.isfinite, want))
     assert answer.shape == x.shape
 
 
 @few
 @given(st.sampled_from([fh.PositionWiseFFN, fh.GatedFFN]), st.sampled_from(["d_model", "d_ff", "activation", "bias"]), anything)
 def test_networks_refuse_odd_sizes(cls, name, odd):
-    if isinstance(odd, (int, np.integer)) and abs(odd) > 10 ** 4:
+    if isinstance(odd, (int, np.integer)) and not isinstance(odd, np.timedelta64) and abs(int(odd)) > 10 ** 4:
         odd = int(odd) + 2 ** 21
     attempt([name], cls, **{"d_model": 2, "d_ff": 3, name: odd})
 
@@ -358,7 +360,7 @@ def test_number(data, name, odd):
             explorer.strict = True
             for value in (spec.low, min(spec.high, 99)):
                 explorer.entries["n"].box.value = explorer.entries["n"].written(value)
-                assert explorer.message.value == "" and explorer.picture.values["n"] == pytest.approx(value)
+                assert explorer.message.value == "" and explorer.picture.values["n"] == pytest.approx(float(value))
 
 
 @holds("choice")
@@ -507,6 +509,18 @@ def test_model_of_anything(name, odd):
     assert not taken or all(count >= 0 and isinstance(count, int) for count in model.parameters.values())
 
 
+def test_numpys_small_kinds_do_not_overflow():
+    """Each of these once wrapped around or overflowed: a result that is wrong, or a warning."""
+    assert pieces(fh.rectangles(np.array([100], np.int8), 0, np.array([100], np.int8), 1)) == [[(100, 0), (200, 0), (200, 1), (100, 1)]]
+    model = model_costs.find("Mistral-7B v0.1")
+    assert model.cache_bytes(np.int8(2)) == model.cache_bytes(np.float16(2)) == model.cache_bytes(2) == 131_072
+    assert not attempt(["x"], inputs.whole, "x", np.int8(-128), 1, 9)[0] and not attempt(["x"], model_costs.whole, "x", np.int8(-128))[0]
+    assert not attempt(["x"], model_costs.whole, "x", np.float16(0.1))[0] and not attempt(["x"], inputs.whole, "x", np.timedelta64(5, "s"), 1, 9)[0]
+    assert not attempt(["x"], fh.checked, "x", np.longdouble("1e4000"))[0]
+    assert printed(fh.check_number, "y", 1.7e308, -1.7e308).startswith("not yet")
+    assert not attempt(["tolerance"], printed, fh.check_number, "y", 1, 2, NAN)[0]        # once: everything correct
+
+
 @given(anything, st.sampled_from(["length", "causal", "windowed"]))
 def test_model_asked_anything(odd, name):
     model = model_costs.find("Mistral-7B v0.1")
@@ -528,7 +542,8 @@ def test_find(name):
 @given(anything, st.sampled_from([(1, 100), (0, 10 ** 15)]))
 def test_whole_of_model_costs(value, ends):
     taken, answer = attempt(["x"], model_costs.whole, "x", value, *ends)
-    number = not isinstance(value, (bool, np.bool_)) and isinstance(value, (int, float, np.integer, np.floating)) and math.isfinite(value)
+    number = not isinstance(value, (bool, np.bool_, np.timedelta64)) and isinstance(value, (int, float, np.integer, np.floating)) and (
+        isinstance(value, int) or math.isfinite(value))
     if taken:
         assert answer == value and type(answer) is int and ends[0] <= answer <= ends[1]
     elif number:

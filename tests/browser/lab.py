@@ -25,16 +25,16 @@ class Lab:
         settings = folder / "settings"
         (settings / "labconfig").mkdir(parents=True)
         (settings / "labconfig" / "page_config.json").write_text(json.dumps(
-            {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}))
+            {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}), encoding="utf-8")
         # All cells at once in the page, not only those in view.
         tracker = settings / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
         tracker.mkdir(parents=True)
-        (tracker / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
+        (tracker / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}', encoding="utf-8")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        self.log = open(folder / "lab.log", "w")
+        self.log = open(folder / "lab.log", "w", encoding="utf-8")
         names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR",
                  "JUPYTERLAB_WORKSPACES_DIR")
         self.process = subprocess.Popen(
@@ -47,7 +47,8 @@ class Lab:
                 return urllib.request.urlopen(self.url + "/api/status", timeout=1).close()
             except OSError:
                 time.sleep(0.1)
-        raise RuntimeError(f"JupyterLab did not start: {pathlib.Path(self.log.name).read_text()[-2000:]}")
+        said = pathlib.Path(self.log.name).read_text(encoding="utf-8", errors="replace")
+        raise RuntimeError(f"JupyterLab did not start: {said[-2000:]}")
 
     def close(self):
         self.process.terminate()

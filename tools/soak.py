@@ -1,0 +1,43 @@
+"""Run the whole regression again and again, and count what fails: `python tools/soak.py 20 [arguments for pytest]`.
+
+Each run is the test command of the README, in a fresh pytest. A test that fails in some runs and not in others hangs on
+time, order or the last bit. Prints a line for each run, then failures by test; exit code 1 if there was any.
+"""
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def once(report, arguments):
+    """Run the tests; returns (how many ran, names of those that failed)."""
+    command = [sys.executable, str(ROOT / "course.py"), "test", "--", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments]
+    code = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL).returncode
+    if not report.exists():
+        return 0, [f"the run itself: exit code {code}"]
+    cases = list(ElementTree.parse(report).iter("testcase"))
+    failed = [f"{case.get('classname')}::{case.get('name')}" for case in cases if case.find("failure") is not None or case.find("error") is not None]
+    return len(cases), failed or [f"the run itself: exit code {code}"] * (code != 0)
+
+
+def main(times, *arguments):
+    failures, ran, start = Counter(), 0, time.monotonic()
+    for number in range(1, int(times) + 1):
+        with tempfile.TemporaryDirectory() as folder:
+            count, failed = once(Path(folder) / "report.xml", arguments)
+        failures.update(failed)
+        ran += count
+        print(f"run {number:3}: {count:,} tests, {len(failed)} failed, {time.monotonic() - start:,.0f} s so far", flush=True)
+    for name, count in failures.most_common():
+        print(f"{count:3} of {times}  {name}")
+    print(f"{times} runs, {ran:,} tests, {sum(failures.values())} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]) if sys.argv[1:2] and sys.argv[1].isdecimal() else __doc__)
