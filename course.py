@@ -178,7 +178,8 @@ def test(args, rest):
         left_out = "browser tests (no Chromium; on Debian: sudo apt install chromium)"
     browser = ROOT / "tests" / "browser"
     ignore = ["--ignore=tests/browser"] if left_out and browser.exists() else []
-    code = run([python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"] + ignore + rest)
+    # Three workers on two cores: the one with the browser mostly waits.
+    code = run([python, "-m", "pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"] + ignore + rest)
     if ignore:
         print("Left out: " + left_out)
     return code

@@ -46,7 +46,7 @@ def set_up():
     """Make .venv-class, with the proxy in it, and return its Python."""
     python = course.set_up(FILES, VENV.name)
     package = VENV / "node_modules" / PROXY.split("@")[0] / "package.json"
-    if not package.exists() or json.loads(package.read_text())["version"] != PROXY.split("@")[1]:
+    if not package.exists() or json.loads(package.read_text(encoding="utf-8"))["version"] != PROXY.split("@")[1]:
         npm = [VENV / "bin" / "npm", "install", "--no-audit", "--no-fund", "--no-save", "--prefix", VENV, PROXY]
         if course.run(npm):
             raise course.Problem("npm could not install %s; its message is above." % PROXY)
@@ -77,9 +77,9 @@ class Hub:
             probe.close()
         self.url, self.link = f"http://127.0.0.1:{ports[0]}", link_to(f"file://{self.upstream}", "course", NOTEBOOK)
         config = folder / "jupyterhub_config.py"
-        config.write_text("import os\n" + CONFIG.format(*ports, config=str(ROOT / "docs" / "jupyterhub_config.py")))
+        config.write_text("import os\n" + CONFIG.format(*ports, config=str(ROOT / "docs" / "jupyterhub_config.py")), encoding="utf-8")
         self.log = folder / "hub.log"
-        with self.log.open("w") as log:      # a session of its own: Ctrl-C reaches this script, which then stops the hub
+        with self.log.open("w", encoding="utf-8") as log:      # a session of its own: Ctrl-C reaches this script, which then stops the hub
             self.process = subprocess.Popen([VENV / "bin" / "jupyterhub", "-f", config], cwd=folder, stdout=log, stderr=log,
                                             start_new_session=True, env={**os.environ, "CLASS_PASSWORD": PASSWORD})
 
@@ -112,7 +112,7 @@ class Hub:
 
 def git(folder, *command):
     who = ["-c", "user.name=teacher", "-c", "user.email=teacher@example.org"]
-    return subprocess.run(["git", *who, *map(str, command)], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["git", *who, *map(str, command)], cwd=folder, check=True, capture_output=True, encoding="utf-8").stdout.strip()
 
 
 # ---------------------------------------------------------------- a learner
@@ -461,7 +461,7 @@ async def ready(hub):
                 return
             except httpx.HTTPError:
                 await asyncio.sleep(0.1)
-    raise RuntimeError("the hub did not start:\n" + hub.log.read_text()[-3000:])
+    raise RuntimeError("the hub did not start:\n" + hub.log.read_text(encoding="utf-8")[-3000:])
 
 
 async def lesson(hub, options):
@@ -500,7 +500,7 @@ async def lesson(hub, options):
         if drawn:
             await drawn.close()
     errors = [error for learner in spoken for error in learner.kernel.errors]
-    for logged in re.findall(r"^\[[EC] .*(?:\n(?!\[).*)*", hub.log.read_text(), re.M):
+    for logged in re.findall(r"^\[[EC] .*(?:\n(?!\[).*)*", hub.log.read_text(encoding="utf-8"), re.M):
         errors.append(" … ".join(dict.fromkeys([logged.splitlines()[0], logged.splitlines()[-1]])))
     print(f"\nerrors in kernels, connections and the log: {len(errors)}", *errors[:5], sep="\n", flush=True)
     return faults + len(errors)
@@ -570,10 +570,10 @@ async def pulls(hub):
     edit(mine, answers)
     subprocess.run([sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", mine / paper], check=True,
                    capture_output=True)                        # the learner runs and saves the notebook: every output is new
-    (mine / "notes.md").write_text("my notes\n")
+    (mine / "notes.md").write_text("my notes\n", encoding="utf-8")
     (mine / "LICENSE").unlink()
     edit(theirs, teaches)
-    (theirs / "notes.md").write_text("the teacher's notes\n")
+    (theirs / "notes.md").write_text("the teacher's notes\n", encoding="utf-8")
     git(theirs, "add", "-A")
     git(theirs, "commit", "-qm", "second edition")
     git(theirs, "push", "-q", "origin", "HEAD:main")
@@ -592,7 +592,7 @@ async def pulls(hub):
             "My own last cell" in sources and "A new last cell" not in sources,
         "a file that the learner deleted is there again": (mine / "LICENSE").exists(),
         "a file that both made: the teacher's has the name, the learner's is kept beside it": [
-            path.read_text() for path in sorted(mine.glob("notes*"), key=lambda path: len(path.name))]
+            path.read_text(encoding="utf-8") for path in sorted(mine.glob("notes*"), key=lambda path: len(path.name))]
             == ["the teacher's notes\n", "my notes\n"]}
     for what, holds in found.items():
         print("yes:" if holds else "NO: ", what)

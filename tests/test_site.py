@@ -325,10 +325,10 @@ def test_a_second_build_is_the_same_and_leaves_nothing_of_the_first(site, tmp_pa
 
 
 def test_a_folder_with_other_files_is_not_emptied(tmp_path):
-    (tmp_path / "thesis.txt").write_text("years")
+    (tmp_path / "thesis.txt").write_text("years", encoding="utf-8")
     with pytest.raises(Refused, match="holds files that no build has made"):
         build(ROOT, tmp_path)
-    assert (tmp_path / "thesis.txt").read_text() == "years"
+    assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years"
 
 
 @pytest.fixture

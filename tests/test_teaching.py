@@ -85,7 +85,7 @@ def test_the_proxy_is_where_the_set_up_puts_it(config):
 
 def test_one_browser_driver_for_tests_and_class():
     pin = re.compile(r"^playwright==\S+$", re.M)
-    first, second = (pin.search((ROOT / name).read_text()).group() for name in (classroom.FILES[1], "tests/requirements.txt"))
+    first, second = (pin.search((ROOT / name).read_text(encoding="utf-8")).group() for name in (classroom.FILES[1], "tests/requirements.txt"))
     assert first == second
 
 

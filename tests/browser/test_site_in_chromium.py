@@ -48,7 +48,8 @@ def opened(browser, address):
         contexts.append(context)
         page = context.new_page()
         page.on("request", lambda request: (requests if request.url.startswith(address) else faults).append(request.url))
-        page.on("requestfailed", lambda request: faults.append(request.url))
+        # A page that is left or closed gives up what it was still fetching.
+        page.on("requestfailed", lambda request: faults.append(request.url) if request.failure != "net::ERR_ABORTED" else None)
         page.on("response", lambda response: faults.append(response.url) if response.status >= 400 else None)
         page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: faults.append(str(error)))
