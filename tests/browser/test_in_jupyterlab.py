@@ -102,7 +102,7 @@ class Driven:
         self.live = explorer.locator(".ffn-live").element_handle()
         self.start = self.picture()
         self.page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
-            if (!stage.querySelector('.ffn-live svg > *:nth-child(2)')) blank += 1; requestAnimationFrame(look) }; look() }""",
+            if (!stage.querySelector('.ffn-live svg > *:nth-child(2)')) blank += 1; window.looking = requestAnimationFrame(look) }; look() }""",
                       self.stage.element_handle())
         self.page.evaluate("""(status) => { window.spoken = 0; new MutationObserver(all => { spoken += all.length })
             .observe(status, {childList: true, subtree: true, characterData: true}) }""",
@@ -142,6 +142,7 @@ class Driven:
         self.buttons()
         after = self.stage.bounding_box()
         assert (after["width"], after["height"]) == (self.box["width"], self.box["height"]), "the layout shifted"
+        self.page.evaluate("() => cancelAnimationFrame(looking)")      # else it would draw to the end of the session
         assert self.page.evaluate("() => frames_seen") > 20 and self.page.evaluate("() => blank") == 0
 
     def sliders(self):
