@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    browsed = any("tests/browser/" in report.nodeid for report in terminalreporter.stats.get("passed", []))
+    browsed = any(report.nodeid.startswith("tests/browser/") for report in terminalreporter.stats.get("passed", []))
     short = [f"{left} ({how})" for left, how, is_short in [
         ("axe-core in seven notebooks, names in all but each notebook's first explorer, a window of 800 pixels", "EVERY_READER=1",
          browsed and not os.environ.get("EVERY_READER")),
