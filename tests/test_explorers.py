@@ -327,20 +327,26 @@ def test_bad_text_becomes_a_message_and_the_picture_stays(explorer):
 def test_mistake_of_ours_becomes_a_message_and_the_picture_recovers(explorer, monkeypatch):
     live, picture = explorer.live.value, explorer.picture
     entry = next(iter(explorer.entries.values()))
-    update, end = picture.update, elsewhere(explorer, entry)
+    end = elsewhere(explorer, entry)
 
-    def fails_once():
-        monkeypatch.setattr(picture, "update", update)
-        raise ZeroDivisionError("by <0>")
+    def fail_once(stage):
+        works = getattr(picture, stage)
 
-    monkeypatch.setattr(picture, "update", fails_once)
-    explorer.strict = False
-    move(entry, end)
-    assert "Our mistake, not yours: ZeroDivisionError: by &lt;0&gt;" in explorer.message.value
-    assert explorer.live.value == live and same(picture.values, explorer.start)
+        def fails():
+            monkeypatch.setattr(picture, stage, works)
+            raise ZeroDivisionError("by <0>")
 
-    begin(explorer)
-    monkeypatch.setattr(picture, "update", fails_once)
+        monkeypatch.setattr(picture, stage, fails)
+
+    for stage in ("update", "moving_svg"):         # the picture's own part, and what is made of it
+        fail_once(stage)
+        explorer.strict = False
+        move(entry, end)
+        assert "Our mistake, not yours: ZeroDivisionError: by &lt;0&gt;" in explorer.message.value, stage
+        assert bare(explorer.live.value) == bare(live) and same(picture.values, explorer.start), stage
+        begin(explorer)
+
+    fail_once("update")
     with pytest.raises(ZeroDivisionError):
         move(entry, end)
     assert bare(explorer.live.value) == bare(live) and same(picture.values, explorer.start)

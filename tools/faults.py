@@ -191,6 +191,8 @@ FAULTS = [
     ("infinity typed into a box is taken", HELPERS, replaced("if not low <= value <= high:", "if value < low or 1e300 > value > high:"),
      explorer("bad_text_becomes_a_message_and_the_picture_stays")),
     ("picture not restored after an error", HELPERS, replaced("self.values = old\n", "pass\n"),
+     "tests/test_helpers.py::test_refused_values_leave_the_picture_as_it_was"),
+    ("picture not brought back when it cannot be drawn", HELPERS, replaced("self.picture.set(**before)", "pass"),
      explorer("mistake_of_ours_becomes_a_message_and_the_picture_recovers")),
     ("live sentence not renewed", HELPERS, replaced("        self.words.value = (", "        _ = ("), explorer("start")),
     ("picture leaves something of the last state", FIGURE, replaced("self.fringes.set_path(", "self.fringes.get_path().vertices.size or self.fringes.set_path("),
