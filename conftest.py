@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(items):
 def pytest_terminal_summary(terminalreporter, config):
     browsed = any(report.nodeid.startswith("tests/browser/") for report in terminalreporter.stats.get("passed", []))
     short = [f"{left} ({how})" for left, how, is_short in [
-        ("axe-core in seven notebooks, names in all but each notebook's first explorer, a window of 800 pixels", "EVERY_READER=1",
+        ("axe-core in seven notebooks and on their pages, names in all but each notebook's first explorer, a window of 800 pixels", "EVERY_READER=1",
          browsed and not os.environ.get("EVERY_READER")),
         ("49 of 50 inputs of the property tests", "--hypothesis-profile=long", config.getoption("--hypothesis-profile", None) != "long"),
         ("290 of 300 events at each explorer", "WALK=300", int(os.environ.get("WALK", 10)) < 300)] if is_short]

@@ -18,8 +18,9 @@ The convention, which a notebook's author follows and this file relies on:
 A check is a call of `check`, `fh.check` or `fh.check_…` as a statement of its own; it prints lines that
 begin with "not yet" or "correct". A code cell that ends in one is an exercise and owes a solution.
 
-Each notebook is executed once, in this process, without a kernel: stub, its check, the solution, the
-check again, and so on to the end, so the cells below an exercise are also run with it solved.
+Each notebook is executed in this process, without a kernel: stub, its check, the solution, the check
+again, and so on to the end, so the cells below an exercise are also run with it solved. Every cell runs
+twice in a row, so one that spoils what it starts from is found.
 """
 import ast
 import re
@@ -77,7 +78,8 @@ def work_through(notebook, namespace):
         number += 1
         where = f"{notebook['name']} cell [{number}]"
         stub, checks = split(cell["source"])
-        run(stub, where, namespace, may_raise(cell))
+        for _ in range(2):                                 # as readers do; the second time must not fail either
+            run(stub, where, namespace, may_raise(cell))
         if not checks.body:
             continue
         solution = solution_in(below)
@@ -141,6 +143,11 @@ def test_a_broken_exercise_is_found(stub, solution, message):
     setting = SETTING + "\ndef check_nothing(f):\n    pass\n"
     with pytest.raises(Fault, match=message):
         solved(small(("c", setting), ("c", stub), ("m", solution)))
+
+
+def test_a_cell_that_cannot_run_twice_is_found():
+    with pytest.raises(AssertionError, match="spent"):
+        solved(small(("c", "left = [1]"), ("c", "assert left, 'spent'\nleft.pop()")))
 
 
 def test_a_stub_that_raises_is_found():

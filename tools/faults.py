@@ -154,6 +154,9 @@ FAULTS = [
      lint("metadata_is_known")),
     ("a tag that lets nbval look away", NOTEBOOK, in_notebook(add_tag), lint("skips_nothing")),
     ("a wrong solution", NOTEBOOK, replaced("[6., 0., 1.]      # z", "[-6., 0., 1.]      # z"), f"tests/test_solutions.py::test_solutions[{NAME}]"),
+    ("a cell that cannot be run twice", "notebooks/07_inside_the_layer.ipynb",
+     replaced("W2 = torch.nn.init.zeros_(pre.ffn.contract.weight)", "W2 = pre.ffn.contract.weight"),
+     "tests/test_solutions.py::test_solutions[07_inside_the_layer]"),
     # figures
     ("wrong digit in a label", FIGURE, replaced('"3  Contract"', '"4  Contract"'), picture("structure_is_as_stored")),
     ("wrong digit, seen by pixels", FIGURE, replaced('"3  Contract"', '"8  Contract"'), picture("published_png_is_what_the_code_draws")),
@@ -265,6 +268,7 @@ FAULTS = [
     ("site: another folder emptied", "tools/pages/build.py", replaced("and not (out / MARKER).exists()", "and False"), site("a_folder_with_other_files_is_not_emptied")),
     ("site: no two builds alike", "tools/pages/build.py", replaced('files[MARKER] = ""', 'files[MARKER] = __import__("os").urandom(4)'),
      site("a_second_build_is_the_same_and_leaves_nothing_of_the_first")),
+    ("site: text too pale to read", "tools/pages/templates/style.css.j2", replaced(".claim {", ".claim { opacity: 0.5;"), PAGES + "axe_finds_nothing_serious"),
     ("site: a slider without its name", "tools/pages/templates/index.html.j2", replaced('<label for="control-', '<label for="hero-'), site("controls_have_names")),
     ("site: the still picture subtracts its biases", "tools/pages/hero.py", replaced("* np.asarray(W1) + ", "* np.asarray(W1) - "), site("the_picture_says_what_torch_computes", 0)),
     ("site: the script cuts nothing", "tools/pages/templates/hero.js", replaced("Math.max(value, 0)", "Math.max(value, value)"),

@@ -7,6 +7,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api")
 
+from tests.browser.access import EVERY, TWO, serious
 from tests.browser.lab import CHROMIUM
 from tests.test_notebooks import NOTEBOOKS
 from tests.test_site import SETTINGS
@@ -80,6 +81,18 @@ def test_every_page_holds_at_every_width_with_its_answers_open(opened, address):
         for width in (NARROW, ZOOMED):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, (name, width)
+
+
+def test_axe_finds_nothing_serious(opened, address):
+    """On pages with their answers open, and on the first one in the dark and with its picture moved."""
+    page = opened("index.html")
+    for name in ["index", *((path.stem for path in NOTEBOOKS) if EVERY else TWO)]:
+        page.goto(f"{address}{name}.html")
+        page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
+        assert serious(page, "body") == [], name
+    page = opened("index.html", color_scheme="dark")
+    page.get_by_role("slider", name="x", exact=True).press("End")
+    assert serious(page, "body") == []
 
 
 def test_nothing_moves_while_pictures_come(opened):
