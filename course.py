@@ -165,7 +165,9 @@ def lab(args, rest):
     if not writable("notebooks"):
         print("%s cannot be written to: everything runs, and nothing that you change is saved." % ROOT, flush=True)
     # The repository is the server's root: with notebooks/ as root, ../figures would lie outside.
-    return run([python, "-m", "jupyterlab", "--LabApp.default_url=/lab/tree/" + START] + rest)
+    # Jupyter refuses to run as root until it is told so; in a container there is no one else to be.
+    root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    return run([python, "-m", "jupyterlab", "--LabApp.default_url=/lab/tree/" + START] + root + rest)
 
 
 def test(args, rest):

@@ -461,9 +461,9 @@ class _Entry:
         low, high = self.spec[:2]
         shown = text if len(text) <= 24 else text[:21] + "..."
         try:
-            value = float(text.replace("−", "-"))
+            value = float(re.sub("[−–]", "-", text))
         except ValueError:
-            raise ValueError(f"{self.label}: “{shown}” is not a number") from None
+            raise ValueError(f"{self.label}: “{shown}” is not a number" + "; write a point, not a comma" * ("," in text)) from None
         if not low <= value <= high:      # NaN and infinities end here too
             raise ValueError(f"{self.label}: “{shown}” is not between {num(low)} and {num(high)}")
         return round(value, 4)            # what the box can show
@@ -708,7 +708,7 @@ def check_number(name, got, want, tolerance=1e-6, hints=None):
     for slip, advice in kind("hints", {} if hints is None else hints, dict).items():
         slip = checked("hints", slip, (), limit=math.inf)
         if fault and not _difference(name, got, slip, tolerance):
-            fault = f"{name} is {num(slip, 4)}: {advice}"
+            fault = f"{name} is {num(got, 4)}: {advice}"
     _judge(name, fault)
 
 

@@ -173,10 +173,10 @@ class ActivationPair(fh.Picture):
                       f"{second} rounds the corner of {first}: up to {apart} apart" if first == reference else
                       f"{first} is nearer to {reference} (at most {_three(nearer)} apart) than to {second} ({apart})"
                       if nearer < abs(gap[widest]) else f"{first} and {second} are up to {apart} apart")
-        self.sentence = (f"At z = {fh.num(z)}, {first} keeps {_percent(kept[0])} of z and {second} {_percent(kept[1])}: "
+        self.sentence = (f"At z = {fh.num(z, 4)}, {first} keeps {_percent(kept[0])} of z and {second} {_percent(kept[1])}: "
                          f"{_three(output[0])} and {_three(output[1])} come out, {here_apart} apart.")
         self.alt = (f"Share kept, output, slope and gap of {first} and {second} against z. Largest gap {apart} at z = {at}. "
-                    f"At z = {fh.num(z)} they keep {_percent(kept[0])} and {_percent(kept[1])}.")
+                    f"At z = {fh.num(z, 4)} they keep {_percent(kept[0])} and {_percent(kept[1])}.")
 
 
 def _at(share, z):

@@ -80,9 +80,9 @@ class DeadUnit(fh.Picture):
         self.title = (f"Off for all {len(z)} tokens: the {first} unit is dead, {rest} keep a slope" if taught[0] == 0 else
                       f"On for all {len(z)} tokens: nothing is cut" if on == len(z) else
                       f"Off for {len(z) - on} of {len(z)} tokens, and the {first} unit still learns from {taught[0]}")
-        self.sentence = (f"Bias {fh.num(v['bias'])}: largest |slope| "
+        self.sentence = (f"Bias {fh.num(v['bias'], 4)}: largest |slope| "
                          + ", ".join(f"{name} {_small(np.abs(slope).max())}" for name, slope in zip(names, slopes)) + ".")
-        self.alt = (f"One unit over {len(z)} tokens at bias {fh.num(v['bias'])}: bars of z and of the slopes of {', '.join(names)}. "
+        self.alt = (f"One unit over {len(z)} tokens at bias {fh.num(v['bias'], 4)}: bars of z and of the slopes of {', '.join(names)}. "
                     f"Slopes that are not 0: {first} {taught[0]}, {names[1]} {taught[1]}.")
 
 

@@ -194,7 +194,7 @@ class ExpandCutContract(fh.Picture):
         middle = {"cut": "cut the negatives", "pass": "cut nothing", "shrink": "shrink the negatives"}[verb]
         self.title = (f"{first} {d:,} numbers {'at' if d_ff == d else 'to'} {d_ff:,}, {middle}, {last} {'at' if d_ff == d else 'to'} {d:,}"
                       + (": a bottleneck" if d_ff < d else ": one linear map" if verb == "pass" else ""))
-        moved = f"Bias shifted by {fh.num(v['shift'])}: " if v["shift"] else ""
+        moved = f"Bias shifted by {fh.num(v['shift'], 4)}: " if v["shift"] else ""
         low = h[z <= 0].min(initial=0)
         words = {"cut": f"{cut:,} of {d_ff:,} units are cut ({100 * cut / d_ff:.0f} %), the other {kept:,} pass unchanged.",
                  "pass": f"0 of {d_ff:,} units are cut: y is x times one {d:,} × {d:,} matrix, plus one offset.",

@@ -61,8 +61,8 @@ class GateSurfaces(fh.Picture):
                       "Left of z = 0 ReGLU shuts, GEGLU and SwiGLU leak, the bilinear gate mirrors" if z < 0 else
                       "Right of z = 0 the four gates pass nearly the same" if max(map(abs, h.values())) - min(map(abs, h.values())) < 0.25 else
                       "Right of z = 0 the smooth gates pass a little less")
-        self.sentence = f"At z = {fh.num(z)} and value {fh.num(value)} the unit holds: {listed}."
-        self.alt = (f"Four panels of gate(z) times value in bands. At z = {fh.num(z)} and value {fh.num(value)}: {listed}. "
+        self.sentence = f"At z = {fh.num(z, 4)} and value {fh.num(value, 4)} the unit holds: {listed}."
+        self.alt = (f"Four panels of gate(z) times value in bands. At z = {fh.num(z, 4)} and value {fh.num(value, 4)}: {listed}. "
                     "Left of 0 ReGLU is white, bilinear mirrored.")
 
 

@@ -202,7 +202,7 @@ class GatedFFN(fh.Picture):
         self.sentence = (f"Framed unit: {fh.num(gate)} × {_signed(value)} = {fh.num(h)}. Three matrices at d_ff {v['d_ff']:,} "
                          f"hold {weights:,} weights, {weights / usual:.2f} times the usual two.")
         self.alt = (f"{layer}: gate branch and value branch, their product h, then W2. The framed unit’s gate {fh.num(gate)} times "
-                    f"value {fh.num(value)} is {fh.num(h)}. Three matrices at d_ff {v['d_ff']:,}: {weights / usual:.2f} times the usual weights.")
+                    f"value {fh.num(value, 4)} is {fh.num(h)}. Three matrices at d_ff {v['d_ff']:,}: {weights / usual:.2f} times the usual weights.")
 
 
 def _forward(v):
@@ -226,7 +226,7 @@ def _places(centre, count):
 
 
 def _signed(value):
-    return fh.num(value) if value >= 0 else f"({fh.num(value)})"
+    return fh.num(value, 4) if value >= 0 else f"({fh.num(value, 4)})"
 
 
 def default():

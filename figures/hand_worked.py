@@ -127,7 +127,7 @@ class HandWorked(fh.Picture):
         self._say(x, z, y, plain, cut, activation)
 
     def _say(self, x, z, y, plain, cut, activation):
-        name, given = NAMES[activation], f"x = {fh.vec(x)} gives {fh.vec(y)}"
+        name, given = NAMES[activation], f"x = {fh.vec(x, 4)} gives {fh.vec(y)}"
         same = np.allclose(y, plain, atol=5e-3)
         if activation == "identity":
             self.title = f"{given}: no activation, so this is one linear step"
@@ -145,7 +145,7 @@ class HandWorked(fh.Picture):
         fits = (f" y has 2 numbers like x: x + y = {fh.vec(x + y)}." if len(y) == 2 else
                 " y has 1 number, x has 2: x + y does not fit.")
         self.sentence = first + without + fits
-        self.alt = (f"One token by hand: x = {fh.vec(x)}, z = {fh.vec(z)}, y = {fh.vec(y)}. {first}{without} "
+        self.alt = (f"One token by hand: x = {fh.vec(x, 4)}, z = {fh.vec(z)}, y = {fh.vec(y)}. {first}{without} "
                     "Beside it the folded input plane.")
 
     def _draw_flow(self, cut):

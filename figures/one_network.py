@@ -259,8 +259,8 @@ def _scan(v):
 
 
 def _signed(nudge):
-    fine = nudge and abs(nudge) < 0.1 and round(nudge, 2) != nudge          # typed, not dragged
-    return (f"{nudge:+.2g}" if fine else f"{nudge:+.2f}").replace("-", "−") if nudge else "0"
+    fine = round(nudge, 2) != nudge                               # typed, not dragged
+    return (f"{nudge:+.4f}".rstrip("0") if fine else f"{nudge:+.2f}").replace("-", "−") if nudge else "0"
 
 
 def _size(value):

@@ -54,6 +54,17 @@ def test_an_old_python_can_read_the_file_and_gets_a_message(monkeypatch):
         course.check_python()
 
 
+@pytest.mark.parametrize("user", [0, 1000])
+def test_the_lab_starts_as_root_too(user, monkeypatch):
+    """In a container; Jupyter itself would refuse."""
+    commands = []
+    monkeypatch.setattr(course, "set_up", lambda files: "python")
+    monkeypatch.setattr(course, "run", commands.append)
+    monkeypatch.setattr(course.os, "geteuid", lambda: user, raising=False)
+    course.main(["lab", "--no-browser"])
+    assert ("--allow-root" in commands[0]) == (user == 0) and commands[0][-1] == "--no-browser"
+
+
 def test_a_python_without_venv_gets_the_command_that_helps(monkeypatch, capsys):
     monkeypatch.setattr(course.importlib.util, "find_spec", lambda name: None)
     assert course.main(["lab"]) == 1

@@ -7,6 +7,7 @@ is what a new picture of the same class shows for the same values.
 import html
 import os
 import random
+import re
 
 import ipywidgets as widgets
 import numpy as np
@@ -266,8 +267,39 @@ def test_box_takes_its_own_text_and_a_true_minus(explorer):
     for label, entry in explorer.entries.items():
         if is_number(entry):
             for end in ends(explorer, entry):
+                assert entry.parse(fh.num(end, 4).replace(",", "").replace("−", "–")) == end          # an en dash
                 assert entry.parse(fh.num(end, 4).replace(",", "")) == entry.parse(entry.written(end)) == end
                 assert entry.parse(str(end)) == end
+
+
+@every_explorer
+def test_words_give_a_number_with_the_digits_of_its_box(explorer):
+    for label, entry in explorer.entries.items():
+        if is_number(entry) and entry.spec.step % 1:
+            low, high = entry.spec[:2]
+            entry.box.value = str(round(low + 0.6137 * (high - low), 3))
+            words = f"{explorer.picture.title} {explorer.picture.sentence}"
+            said = re.findall(r"−?\d+(?:\.\d+)?", words)
+            typed = entry.parse(entry.box.value)
+            assert fh.num(typed) not in said or fh.num(typed, 4) in said, f"{label} = {typed}: {words}"
+            begin(explorer)
+
+
+# What an exercise's or a "try" answer says that its reader finds in the explorer: notebook, explorer, what is set, the words.
+ANSWERS = [
+    ("02", 0, {"x": [2, -2]}, "3 of 3 units are cut", "x = [2, −2] does it"),
+    ("03", 0, {"shift": -0.6}, "1,542 of 2,048 units are cut (75 %)", "−0.6: 1,542 of 2,048"),
+    ("03", 0, {"shift": -1}, "1,738 of 2,048 units are cut (85 %)", "down to −1: five units in six fall silent"),
+]
+
+
+@pytest.mark.parametrize("number, which, values, words, answer", ANSWERS)
+def test_answers_are_what_the_explorer_shows(number, which, values, words, answer):
+    path = next(path for path in NOTEBOOKS if path.stem.startswith(number))
+    explorer = begin(explorers(path)[which])
+    explorer.picture.set(**values)
+    assert words in explorer.picture.sentence
+    assert answer in path.read_text(encoding="utf-8")
 
 
 @every_explorer
@@ -316,6 +348,7 @@ def test_bad_text_becomes_a_message_and_the_picture_stays(explorer):
             entry.box.value = text
             message = html.unescape(explorer.message.value)
             assert f"{label}: “{text}” is not" in message and "The last good picture stays." in message
+            assert ("write a point" in message) == ("," in text)
             assert 'role="alert"' in message and "<b>7" not in explorer.message.value
             assert explorer.live.value == live and explorer.picture.values is values
         buttons(explorer)["Reset"].click()               # any good change clears the message and mends the box

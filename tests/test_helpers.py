@@ -292,6 +292,11 @@ def test_check_number(capsys, got, printed):
     assert capsys.readouterr().out == printed + "\n"
 
 
+def test_a_hint_says_what_was_given(capsys):
+    fh.check_number("beta", 1.7, 1.77, tolerance=0.01, hints={1.702: "1.702 is closest elsewhere"})
+    assert capsys.readouterr().out == "not yet: beta is 1.7: 1.702 is closest elsewhere\n"
+
+
 @pytest.mark.parametrize("got, printed", [
     ([5, 2, 0], "correct: z"), (torch.tensor([5.0, 2.0, 1e-9]), "correct: z"),
     ([5, 2], "not yet: z has shape (2,), expected (3,)"), ([[5, 2, 0]], "not yet: z has shape (1, 3), expected (3,)"),

@@ -142,6 +142,7 @@ def picture(test):
 # (what is broken, in which file, how, the tests that must notice)
 FAULTS = [
     # notebooks
+    ("words with fewer digits than the box", FIGURE, replaced("x = {fh.vec(x, 4)} gives", "x = {fh.vec(x)} gives"), explorer("words_give_a_number_with_the_digits_of_its_box")),
     ("a weight changed in a notebook", NOTEBOOK, replaced("[2., 1., 0.]]", "[2., 1., 1.]]"), NOTEBOOK),
     ("every output stripped", NOTEBOOK, in_notebook(strip), lint("was_executed_in_order")),
     ("cells executed out of order", NOTEBOOK, in_notebook(swap_counts), lint("was_executed_in_order")),

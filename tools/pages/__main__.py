@@ -11,4 +11,4 @@ try:
     names = build(ROOT, out)
 except Refused as refusal:
     sys.exit(str(refusal))
-print(f"{len(names)} files in {out}; look at them with: {Path(sys.executable).name} -m http.server -d {out}")
+print(f"{len(names)} files in {out}; look at them with: python3 -m http.server -d {out}")
