@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parent
 settings.register_profile("short", max_examples=16, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("long", settings.get_profile("short"), max_examples=800, derandomize=False, print_blob=True)
 settings.load_profile("short")
-# Root mean square over pixels, of 255. One wrong digit in a picture gives about 1, equal code 0.
-TOLERANCE = 0.5
+# Root mean square over a tile of 16 x 16 pixels, of 255. A lost decimal point gives over 20, equal code 0.
+TILE, TOLERANCE = 16, 8
 DATA_URI = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 PINNED = re.search(r"^matplotlib==(\S+)", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.M).group(1)
 # Every matplotlib moves text by a little, which pixels show more strongly than any real fault.
@@ -46,11 +46,15 @@ def pictures(outputs):
 
 
 def difference(stored, drawn):
-    """Root mean square difference of two PNGs, of 255; infinite when their sizes differ."""
+    """Root mean square difference of two PNGs in the tile where it is largest, of 255; infinite when their sizes differ."""
     if stored == drawn:
         return 0.0
     a, b = (np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"), dtype=float) for png in (stored, drawn))
-    return float(np.sqrt(((a - b) ** 2).mean())) if a.shape == b.shape else float("inf")
+    if a.shape != b.shape:
+        return float("inf")
+    rows, columns = (range(0, size, TILE) for size in a.shape[:2])
+    sums = np.add.reduceat(np.add.reduceat(((a - b) ** 2).sum(axis=2), rows, axis=0), columns, axis=1)
+    return float(np.sqrt(sums.max() / (4 * TILE ** 2)))
 
 
 compare_text = IPyNbCell.compare_outputs

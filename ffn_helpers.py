@@ -25,7 +25,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from PIL import Image
 
-from inputs import FLAG, NUMBER, SEVERAL, brief, checked, drawable, kind, num, short, vec, whole
+from inputs import FLAG, NUMBER, SEVERAL, brief, checked, drawable, kind, mismatch, num, short, vec, whole
 from svg_layer import FONT, SvgLayer
 
 __all__ = [
@@ -88,7 +88,10 @@ def activate(z, activation="relu"):
     if torch.is_tensor(z):
         if z.is_complex() or z.dtype == torch.bool:
             raise TypeError(f"z must hold real numbers, got {z.dtype}")
-        return function(z)
+        try:
+            return function(z)
+        except RuntimeError:                       # kinds for which torch has no arithmetic, such as its 8-bit floats
+            raise TypeError(f"z must be a dense tensor of numbers that torch computes with, got {z.dtype}, {z.layout}") from None
     return function(torch.as_tensor(checked("z", z, limit=float("inf")))).numpy()
 
 
@@ -108,7 +111,8 @@ class _FFN(torch.nn.Module):
         if self.d_model * self.d_ff > MOST:
             raise ValueError(f"d_model x d_ff is {self.d_model:,} x {self.d_ff:,}, expected at most {MOST:,} weights in a matrix")
         kind("bias", bias, FLAG)
-        self.activation, self._activate = activation, _activation(activation)
+        _activation(activation)
+        self.activation = activation
 
     def _tokens(self, x):
         if not torch.is_tensor(x) or not x.is_floating_point():
@@ -118,6 +122,9 @@ class _FFN(torch.nn.Module):
         if x.dtype != self.contract.weight.dtype:
             raise TypeError(f"x holds {x.dtype}, the weights {self.contract.weight.dtype}: convert one of them, as in x.float()")
         return x
+
+    def _activate(self, z):                       # looked up, not kept: a network can then be pickled
+        return _activation(self.activation)(z)
 
     def extra_repr(self):
         return f"activation={self.activation!r}"
@@ -207,7 +214,7 @@ class Picture:
         old, self.values = self.values, new
         try:
             self._update()
-        except Exception:
+        except BaseException:                      # an interrupt too leaves values and picture together
             self.values = old
             self._update()
             raise
@@ -274,8 +281,7 @@ class Picture:
             PathPatch(path, facecolor=fill, edgecolor=edge, linewidth=width, **more))
 
     def rectangle(self, x, y, width, height, fill="none", edge="none", line=1.2, **more):
-        return self.page.add_patch(
-            Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line, **more))
+        return self.page.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line, **more))
 
     def axis(self, x, y, width, height, xlim, ylim):
         """Data axes in a pixel box (x, y is the top left corner), with fixed limits and no top or right spine."""
@@ -471,15 +477,19 @@ class _Entry:
     def set(self, value):
         """Show a value."""
         self.quiet, self.value = True, value
-        self.box.value = self.written(value)
-        self.stand()
+        try:
+            self.box.value = self.written(value)
+        finally:                                       # an interrupt must not leave the box deaf
+            self.stand()
 
     def stand(self):
         """Put the slider at the step nearest to the value: any other place the page would round and send back."""
         self.quiet, near = True, self.nearest(self.value)
-        if abs(self.slider.value - near) > 1e-9:       # a rounding error sent back would undo a faster hand's next step
-            self.slider.value = near
-        self.quiet = False
+        try:
+            if abs(self.slider.value - near) > 1e-9:   # a rounding error sent back would undo a faster hand's next step
+                self.slider.value = near
+        finally:
+            self.quiet = False
 
     def nearest(self, value):
         low, high, step, log = self.spec
@@ -523,8 +533,10 @@ class _Pick:
     def set(self, value):
         self.quiet = True
         known = isinstance(self.picker, widgets.Checkbox) or value in [option for _, option in self.picker.options]
-        self.picker.value = value if known else None
-        self.quiet = False
+        try:
+            self.picker.value = value if known else None
+        finally:
+            self.quiet = False
 
     def _picked(self, change):
         if not self.quiet:
@@ -554,11 +566,14 @@ class Explorer(widgets.VBox):
                 rows[-1][1].extend(new[0])
             else:
                 rows += [(one, row) for row in new]
-        for values in presets.values():
+        for label, values in presets.items():
+            if kind("a preset's label", label, str) == "Reset":
+                raise ValueError("a preset cannot be called Reset: that button is there already")
             picture._checked((), {**self.start, **kind("presets", values, dict)})
         buttons = [self._button("Reset", {})] + [self._button(*preset) for preset in presets.items()]
         script = pathlib.Path(__file__).with_name("explorer.js").read_text(encoding="utf-8")
-        aid = widgets.HTML(f'<style onload="{html.escape(script)}"></style>', layout=widgets.Layout(display="none"))
+        apart = ".ffn-explorer .widget-toggle-buttons > .widget-label { margin: 0 8px }"
+        aid = widgets.HTML(f'<style onload="{html.escape(script)}">{apart}</style>', layout=widgets.Layout(display="none"))
         self.message, self.words = widgets.HTML(layout=widgets.Layout(min_height="32px")), widgets.HTML()
         self.still, self.live = (widgets.HTML(svg, layout=widgets.Layout(grid_area="picture", margin="0"))
                                  for svg in (picture.still_svg(), ""))
@@ -579,7 +594,9 @@ class Explorer(widgets.VBox):
             raise TypeError(f"{name} needs number(...), choice(...) or switch(), got {short(spec)}")
         if isinstance(spec, Number) and not (spec.low <= checked(name, value, limit=math.inf)).all() & np.all(np.asarray(value) <= spec.high):
             raise ValueError(f"{name} starts at {short(value)}, outside {spec.low} to {spec.high}")
-        if isinstance(spec, Choice) and value not in [option for _, option in spec.options]:
+        if isinstance(spec, Switch):
+            kind(name, value, FLAG)
+        if isinstance(spec, Choice) and not any(type(value) is not np.ndarray and value == option for _, option in spec.options):
             raise ValueError(f"{name} starts at {short(value)}, which is none of its options")
 
     def _controls(self, name, spec):
@@ -667,13 +684,13 @@ def verdict(claim, word, holds, text):
     holds  the comparison that settles it         text   the result in words and computed numbers
     """
     if not (all(isinstance(given, str) for given in (claim, word, text)) and re.fullmatch(r"C[0-9]{3}[a-k]?", claim)
-            and word in _WORDS and text and "\n" not in text):
+            and word in _WORDS and len(text.splitlines()) == 1):
         raise ValueError(f"verdict needs an id such as C003, one of {', '.join(sorted(_WORDS))} and one line of text, "
                          f"got {brief(claim)}, {brief(word)}, {short(text)}")
     if not isinstance(holds, FLAG) and (str(getattr(holds, "dtype", "")) not in ("bool", "torch.bool") or np.shape(holds)):
         raise TypeError(f"{claim}: holds must be one comparison, true or false, got {short(holds)}")
     if not holds:
-        raise AssertionError(f"{claim}: the numbers do not support '{word}': {text}")
+        raise AssertionError(f"{claim}: the numbers do not support '{word}': {text} (after cells out of order or an edit? Run all from the top)")
     print(f"{claim} {word}: {text}")
 
 
@@ -681,40 +698,20 @@ def _judge(name, fault):
     print(f"not yet: {fault}" if fault else f"correct: {name}")
 
 
-def _difference(name, got, want, tolerance):
-    """What is wrong with `got`, in words, or an empty string."""
-    tolerance = checked("tolerance", tolerance, (), limit=1e300)
-    if tolerance < 0:
-        raise ValueError(f"tolerance is {tolerance}, expected 0 or more")
-    if got is None or got is ...:
-        return f"{name} is not filled in"
-    try:
-        got = checked(name, got, want.shape, limit=math.inf)
-    except (TypeError, ValueError) as error:
-        return str(error)
-    with np.errstate(over="ignore"):              # an answer of 1e308 is wrong, and no more than that
-        wrong = np.argwhere(np.abs(got - want) > tolerance)
-    if not len(wrong):
-        return ""
-    at = tuple(int(i) for i in wrong[0])
-    slip = f"{num(got[at], 4)}, too {'small' if got[at] < want[at] else 'large'}"      # without giving the answer away
-    return f"{name} is {slip}" if not at else f"{len(wrong)} of {want.size} entries of {name} differ; entry {list(at)} is {slip}"
-
-
 def check_number(name, got, want, tolerance=1e-6, hints=None):
     """Print `correct: name`, or `not yet:` and what is wrong. `hints` maps likely slips to advice."""
     want = checked(name, want, (), limit=math.inf)
-    fault = _difference(name, got, want, tolerance)
+    fault = mismatch(name, got, want, tolerance)
     for slip, advice in kind("hints", {} if hints is None else hints, dict).items():
         slip = checked("hints", slip, (), limit=math.inf)
-        if fault and not _difference(name, got, slip, tolerance):
+        if fault and not mismatch(name, got, slip, tolerance):
             fault = f"{name} is {num(got, 4)}: {advice}"
     _judge(name, fault)
 
 
 def check_array(name, got, want, tolerance=1e-6):
     """Print `correct: name`, or `not yet:` with the shape or the first entry that differs."""
-    _judge(name, _difference(name, got, checked(name, want, limit=math.inf), tolerance))
+    _judge(name, mismatch(name, got, checked(name, want, limit=math.inf), tolerance))
 
 
 def check_function(name, function, reference, *cases, tolerance=1e-6):
@@ -731,7 +728,7 @@ def check_function(name, function, reference, *cases, tolerance=1e-6):
             got = function(*case)
         except Exception as error:
             return _judge(name, f"{call} raises {type(error).__name__}: {error}")
-        fault = _difference(call, got, want, tolerance)
+        fault = mismatch(call, got, want, tolerance)
         if fault:
             return _judge(name, fault)
     _judge(name, "")

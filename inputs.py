@@ -5,6 +5,7 @@ what was given and what was expected. The checks for that stand here.
 """
 import math
 import numbers
+import unicodedata
 from functools import lru_cache
 
 import numpy as np
@@ -59,16 +60,21 @@ def drawable(name, value):
 
 
 def _texts(value):
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (dict, list, tuple)):
-        for part in [*value, *value.values()] if isinstance(value, dict) else value:
-            yield from _texts(part)
+    parts, seen = [value], set()                     # what holds itself, or is nested 3,000 deep, comes to an end too
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, (dict, list, tuple)) and id(part) not in seen:
+            seen.add(id(part))
+            parts += reversed([*part, *part.values()] if isinstance(part, dict) else part)
 
 
 @lru_cache(maxsize=None)
 def _lacks(char):
-    return not char.isspace() and not get_font(findfont(FONT)).get_char_index(ord(char))
+    if char.isspace():
+        return char != "\n" and unicodedata.category(char) == "Cc"      # a tab has no glyph, and other controls end an SVG
+    return not get_font(findfont(FONT)).get_char_index(ord(char))
 
 
 def checked(name, value, shape=None, limit=1e6):
@@ -82,12 +88,16 @@ def checked(name, value, shape=None, limit=1e6):
     try:
         if torch.is_tensor(value):
             value = (value.double() if value.is_floating_point() else value).detach().cpu().numpy()
+        if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
+            raise TypeError                          # NumPy would hand out what the mask hides
         array = np.asarray(value)
+        if array.dtype == object and all(type(part) is int for part in array.flat):
+            array = np.vectorize(_as_float, otypes=[float])(array)        # beyond 64 bits
         if array.dtype.kind not in "biuf":
             raise TypeError
         with np.errstate(over="ignore"):             # what overflows from a wider type is refused below
             array = array.astype(np.float64)
-    except (TypeError, ValueError, RuntimeError):
+    except Exception:                                # whatever an object's own conversion raises
         wanted = "a real number" if shape == () else "an array of real numbers"
         raise TypeError(f"{name} must be {wanted}, got {short(value)}") from None
     if shape is not None:
@@ -103,11 +113,20 @@ def checked(name, value, shape=None, limit=1e6):
     return array
 
 
+def _as_float(whole_number):
+    try:
+        return float(whole_number)
+    except OverflowError:
+        return math.inf
+
+
 def num(value, digits=2):
     """A number as the pictures write it: true minus, no trailing zeros, never minus zero."""
     try:
+        if isinstance(value, str | bytes) or value is np.ma.masked:
+            raise TypeError
         value = float(value.detach() if torch.is_tensor(value) else np.asarray(value).reshape(()))
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+    except Exception:
         raise TypeError(f"value must be one real number, got {short(value)}") from None
     if not math.isfinite(value):
         raise ValueError(f"value is {value}, expected a finite number")
@@ -121,3 +140,23 @@ def vec(values, digits=2):
     """A vector as the pictures write it: `[1, −2]`; a single number loses its brackets."""
     numbers = [num(v, digits) for v in checked("values", values, limit=math.inf).ravel()]
     return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+
+
+def mismatch(name, got, want, tolerance):
+    """What is wrong with `got`, in words, or an empty string."""
+    tolerance = checked("tolerance", tolerance, (), limit=1e300)
+    if tolerance < 0:
+        raise ValueError(f"tolerance is {tolerance}, expected 0 or more")
+    if got is None or got is ...:
+        return f"{name} is not filled in"
+    try:
+        got = checked(name, got, want.shape, limit=math.inf)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    with np.errstate(over="ignore"):              # an answer of 1e308 is wrong, and no more than that
+        wrong = np.argwhere(np.abs(got - want) > tolerance)
+    if not len(wrong):
+        return ""
+    at = tuple(int(i) for i in wrong[0])
+    slip = f"{num(got[at], 4)}, too {'small' if got[at] < want[at] else 'large'}"      # without giving the answer away
+    return f"{name} is {slip}" if not at else f"{len(wrong)} of {want.size} entries of {name} differ; entry {list(at)} is {slip}"

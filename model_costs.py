@@ -48,9 +48,9 @@ def whole(name, value, low=1, high=LARGEST):
 
 
 def _flag(name, value):
-    if not isinstance(value, bool):
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):       # NumPy's too
         raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
-    return value
+    return bool(value)
 
 
 def _known(name, value, options):

@@ -44,7 +44,7 @@ class ActivationPair(fh.Picture):
                 raise ValueError(f"share of {name} must be 0 to 1 and z times it at least {fh.num(DEEPEST)}, "
                                  f"found {fh.num(kept.min())} to {fh.num(kept.max())} and {fh.num((GRID * kept).min())}")
         if len(pair) != 2 or not all(isinstance(name, str) for name in pair) or len(set(pair) & set(shares)) != 2:
-            raise ValueError(f"pair must be two of {', '.join(shares)}, got {pair!r}")
+            raise ValueError(f"pair must be two of {', '.join(shares)}, got {fh.brief(pair)}")
         return dict(shares=shares, pair=tuple(name for name in shares if name in pair),
                     z=float(fh.checked("z", z, (), limit=REACH)))
 

@@ -44,7 +44,7 @@ class ActivationTable(fh.Picture):
         if len(corrections) > 6 or any(c[0] not in COLUMNS or not set(c[1]) <= set(names) for c in corrections):
             raise ValueError(f"corrections must be at most 6, of {', '.join(COLUMNS)} and of {', '.join(names)}")
         if row not in ("all", *names):
-            raise ValueError(f"row is {row!r}, expected all or one of {', '.join(names)}")
+            raise ValueError(f"row is {fh.brief(row)}, expected all or one of {', '.join(names)}")
         return dict(stated=stated, matrices=matrices, published=published, found=found, corrections=corrections, row=row)
 
     # ---- what stays

@@ -49,9 +49,9 @@ class EncoderLayer(fh.Picture):
         if not size.shape == spread.shape == gradient.shape or size.shape[-1] < 2:
             raise ValueError(f"size, spread and gradient have shapes {size.shape}, {spread.shape}, {gradient.shape}, expected one shape, two layers or more")
         if len(names) != 3 or not all(isinstance(name, str) and 1 <= len(name) <= 6 for name in names):
-            raise ValueError(f"names must be 3 words of 1 to 6 letters, got {names!r}")
+            raise ValueError(f"names must be 3 words of 1 to 6 letters, got {fh.brief(names)}")
         if order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+            raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {fh.brief(order)}")
         switches = dict(attention=attention, ffn=ffn, residual=residual, norm=norm)
         return dict(arrays, names=tuple(names), order=order, **{name: bool(on) for name, on in switches.items()})
 

@@ -29,7 +29,7 @@ class ExpandCutContract(fh.Picture):
 
     def check(self, x, W1, b1, W2, b2, d_ff=2048, unit=11, activation: str = "relu", shift=0.0):
         if activation not in NAMES:
-            raise ValueError(f"activation {activation!r} is not known here; known are {', '.join(NAMES)}")
+            raise ValueError(f"activation {fh.brief(activation)} is not known here; known are {', '.join(NAMES)}")
         known = getattr(self, "values", {})
 
         def clean(name, value, *shape):

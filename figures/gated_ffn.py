@@ -32,7 +32,7 @@ class GatedFFN(fh.Picture):
 
     def check(self, x, W, V, W2, gate: str = "silu", z=2.0, value=-1.5, d_ff=1365):
         if gate not in NAMES:
-            raise ValueError(f"gate {gate!r} is not known; known are {', '.join(NAMES)}")
+            raise ValueError(f"gate {fh.brief(gate)} is not known; known are {', '.join(NAMES)}")
         width = float(fh.checked("d_ff", d_ff, ()))
         if not 256 <= width <= 2048 or width != int(width):
             raise ValueError(f"d_ff is {fh.num(width)}, expected a whole number from 256 to 2,048")

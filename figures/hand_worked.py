@@ -92,8 +92,8 @@ class HandWorked(fh.Picture):
         axes = self.axis(**PLANE, xlim=(-REACH, REACH), ylim=(-REACH, REACH))
         axes.set_xticks([-REACH, 0, REACH], [fh.num(-REACH), "0", str(REACH)])
         axes.set_yticks([-REACH, 0, REACH], [fh.num(-REACH), "0", str(REACH)])
-        self.text(PLANE["x"] + PLANE["width"] * 0.75, PLANE["y"] + PLANE["height"] + 16, "x1", ha="center")
-        self.text(PLANE["x"] - 12, PLANE["y"] + PLANE["height"] * 0.25, "x2", ha="right")
+        self.text(PLANE["x"] + PLANE["width"] * 0.75, PLANE["y"] + PLANE["height"] + 16, "x₁", ha="center")
+        self.text(PLANE["x"] - 12, PLANE["y"] + PLANE["height"] * 0.25, "x₂", ha="right")
         self.plane_name = self.moves(self.text(PLANE["x"], PLANE["y"] - 18, "", 11))
         patch = lambda *args, **more: self.moves(self.patch(fh.EMPTY, *args, axes=axes, **more))
         self.regions = [patch(shade, zorder=0.5) for shade in SHADES]
@@ -103,7 +103,7 @@ class HandWorked(fh.Picture):
                              self.moves(self.text(0, 0, str(unit + 1), 11, "bold", ha="center", zorder=5)))
                             for unit in range(3)]
         self.residual = self.moves(self.patch(fh.EMPTY, fh.INK, zorder=5))
-        self.residual_name = self.moves(self.text(0, 0, "x + y", 12, "bold", ha="right", zorder=6))
+        self.residual_name = self.moves(self.text(0, 0, "x + y", 12, "bold", ha="center", zorder=6))
         self.point = self.moves(self.patch(fh.EMPTY, fh.INK, fh.ZERO, 1.5, zorder=6))
         self.point_name = self.moves(self.text(0, 0, "x", 12, "bold", ha="center", zorder=6))
 
@@ -199,13 +199,19 @@ class HandWorked(fh.Picture):
         here = np.clip(at, low, high)
         self.point.set_path(fh.circle(*here, 6.5))
         self.point_name.set_text("x" if np.array_equal(at, here) else "x is outside")
-        room = here[0] > low[0] + 110      # to the left of the point; else below it on the right
+        end = np.clip(_page(x + y), low, high) if len(y) == 2 else here
+        room = here[0] > low[0] + 110 and end[0] >= here[0]      # to the left of the point; else below it on the right
         self.point_name.set_ha("right" if room else "left")
         self.point_name.set_position((here[0] + (-12 if room else 12), np.clip(here[1] + (0 if room else 18), low[1] + 12, high[1] - 12)))
-        end = np.clip(_page(x + y), low, high) if len(y) == 2 else here
         self.residual.set_path(fh.arrow_path(here, end, 11, 2.6))
-        self.residual_name.set_visible(bool(np.hypot(*(end - here)) > 40))
-        self.residual_name.set_position(np.clip(end + (-6, 20 if end[1] < low[1] + 40 else -20), low + (54, 14), high - (8, 14)))
+        length = np.hypot(*(end - here))
+        self.residual_name.set_visible(bool(length > 40))
+        if length > 40:                    # beside the arrow's middle, away from the folds where there is room
+            middle, beside = (here + end) / 2, (end - here)[::-1] * (-1, 1) / length
+            beside *= np.sign(beside @ (middle - (low + high) / 2)) or 1
+            beside *= 24 * abs(beside[0]) + 8 * abs(beside[1]) + 9
+            fits = (low + (24, 8) < middle + beside).all() and (middle + beside < high - (24, 8)).all()
+            self.residual_name.set_position(middle + beside if fits else middle - beside)
 
 
 class _Cells:

@@ -15,7 +15,7 @@ class KinkFit(fh.Picture):
         x = fh.checked("x", x, ("n",))
         for count, pair in fits.items():
             if not isinstance(count, int) or count < 0 or not isinstance(pair, fh.SEVERAL) or len(pair) != 2:
-                raise ValueError(f"fits must be {{number of bends: (knots, fitted)}}, got {count!r}: {type(pair).__name__}")
+                raise ValueError(f"fits must be {{number of bends: (knots, fitted)}}, got {fh.brief(count)}: {type(pair).__name__}")
         if len(x) < 2 or (np.diff(x) <= 0).any() or not fits:
             raise ValueError(f"x with shape {x.shape} should rise, and fits hold one or more, got {len(fits)}")
         clean = {int(count): (fh.checked(f"knots of fits[{count}]", knots, (int(count),)),
@@ -25,7 +25,7 @@ class KinkFit(fh.Picture):
                 raise ValueError(f"knots of k = {count} reach from {knots.min():g} to {knots.max():g}, expected them inside of "
                                  f"{x[0]:g} to {x[-1]:g}: at an end nothing bends")
         if k not in clean:
-            raise ValueError(f"k is {k!r}, expected one of {', '.join(map(str, clean))}")
+            raise ValueError(f"k is {fh.brief(k)}, expected one of {', '.join(map(str, clean))}")
         return dict(x=x, target=fh.checked("target", target, x.shape), fits=clean, k=k)
 
     # ---- what stays

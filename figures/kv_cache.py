@@ -30,7 +30,7 @@ class KVCache(fh.Picture):
             raise ValueError(f"cases must map labels to FLOPs of {', '.join(PARTS)}")
         case = next(iter(cases)) if case is None else case
         if case not in cases:
-            raise ValueError(f"case {case!r} is not known; known are {', '.join(map(str, cases))}")
+            raise ValueError(f"case {fh.brief(case)} is not known; known are {', '.join(map(str, cases))}")
         cases = {label: {name: float(fh.checked(name, saved[name], (), limit=1e30)) for name in PARTS} for label, saved in cases.items()}
         return dict(without=without, with_cache=with_cache, layers=layers, gap=float(fh.checked("gap", gap, ())), cases=cases, case=case, step=step)
 

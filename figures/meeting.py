@@ -34,9 +34,9 @@ class Meeting(fh.Picture):
         if arrays["scratch"].min() < 0:
             raise ValueError(f"scratch holds {arrays['scratch'].min():.3g}, expected h after a ReLU, not below 0")
         if len(names) != 4 or not all(isinstance(name, str) and 1 <= len(name) <= 5 for name in names):
-            raise ValueError(f"names must be 4 words of 1 to 5 letters, got {names!r}")
+            raise ValueError(f"names must be 4 words of 1 to 5 letters, got {fh.brief(names)}")
         if layer not in range(1, layers + 1):
-            raise ValueError(f"layer must be 1 to {layers}, got {layer!r}")
+            raise ValueError(f"layer must be 1 to {layers}, got {fh.brief(layer)}")
         return dict(weights=weights, **arrays, names=tuple(names), layer=int(layer))
 
     # ---- what stays

@@ -37,11 +37,11 @@ class OneNetwork(fh.Picture):
         given = locals()
         values = {name: fh.checked(name, given[name], shape, limit=100) for name, shape in shapes.items()}
         if len(names) != 3 or not all(isinstance(name, str) and 1 <= len(name) <= 5 for name in names):
-            raise ValueError(f"names must be 3 words of 1 to 5 letters, got {names!r}")
+            raise ValueError(f"names must be 3 words of 1 to 5 letters, got {fh.brief(names)}")
         if len(order) != 3 or not all(isinstance(i, fh.NUMBER) and i in (0, 1, 2) for i in order):
-            raise ValueError(f"order must name one of the tokens 0, 1, 2 for each of 3 places, got {order!r}")
+            raise ValueError(f"order must name one of the tokens 0, 1, 2 for each of 3 places, got {fh.brief(order)}")
         if place not in (1, 2, 3):
-            raise ValueError(f"place must be 1, 2 or 3, got {place!r}")
+            raise ValueError(f"place must be 1, 2 or 3, got {fh.brief(place)}")
         return dict(values, names=tuple(names), order=tuple(int(i) for i in order), place=int(place),
                     nudge=float(fh.checked("nudge", nudge, (), limit=1)), attention_first=bool(attention_first))
 

@@ -20,7 +20,7 @@ class ParameterShares(fh.Picture):
 
     def check(self, shares: fh.SEVERAL, reading: str = "model"):
         if reading not in READINGS:
-            raise ValueError(f"reading {reading!r} is not known; known are {', '.join(READINGS)}")
+            raise ValueError(f"reading {fh.brief(reading)} is not known; known are {', '.join(READINGS)}")
         shares = list(shares)
         if not 1 <= len(shares) <= 18 or not all(isinstance(share, model_costs.Share) for share in shares):
             raise ValueError(f"shares has {len(shares)} entries, expected 1 to 18 of model_costs.Share")

@@ -29,10 +29,10 @@ class RankCollapse(fh.Picture):
     def check(self, distance, clouds, names: fh.SEVERAL, start: str | None = None):
         names = tuple(names)
         if not names or not all(isinstance(name, str) and name for name in names):
-            raise ValueError(f"names must be words, got {names!r}")
+            raise ValueError(f"names must be words, got {fh.brief(names)}")
         start = names[0] if start is None else start
         if start not in names:
-            raise ValueError(f"start must be one of {', '.join(names)}, got {start!r}")
+            raise ValueError(f"start must be one of {', '.join(names)}, got {fh.brief(start)}")
         distance = fh.checked("distance", distance, (len(names), 4, "seeds", "layers + 1"), limit=1)
         if distance.shape[-1] < 4 or not distance.size or distance.min() < 0:
             raise ValueError(f"distance with shape {distance.shape} should hold at least 3 layers and no negative numbers")

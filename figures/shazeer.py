@@ -31,7 +31,7 @@ class Shazeer(fh.Picture):
             raise ValueError(f"table must hold the variants {', '.join(VARIANTS)}")
         for name, picked in (("first", first), ("second", second)):
             if picked not in VARIANTS:
-                raise ValueError(f"{name} is {picked!r}, expected one of {', '.join(VARIANTS)}")
+                raise ValueError(f"{name} is {fh.brief(picked)}, expected one of {', '.join(VARIANTS)}")
         rows = {name: tuple(fh.checked(f"table of {name}", table[name], (3,), limit=100).tolist()) for name in VARIANTS}
         return dict(table=rows, first=first, second=second, borrow=bool(borrow))
 

@@ -20,9 +20,9 @@ class WhoReadsWhom(fh.Picture):
             if (mask < 0).any():
                 raise ValueError(f"{kind} with shape {mask.shape} holds negative numbers, expected sizes of a change")
         if len(names) != 8 or not all(isinstance(name, str) and 1 <= len(name) <= 6 for name in names):
-            raise ValueError(f"names must be 8 words of 1 to 6 letters, got {names!r}")
+            raise ValueError(f"names must be 8 words of 1 to 6 letters, got {fh.brief(names)}")
         if reader not in range(1, 9):
-            raise ValueError(f"reader must be 1 to 8, got {reader!r}")
+            raise ValueError(f"reader must be 1 to 8, got {fh.brief(reader)}")
         return dict(masks, names=tuple(names), reader=int(reader))
 
     def build(self):

@@ -4,6 +4,8 @@ The bad-input matrix at the end holds one promise for all of them: what does not
 or TypeError that names the argument.
 """
 import math
+import pickle
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from matplotlib.path import Path
 
 import ffn_helpers as fh
 from figures import hand_worked
+from inputs import drawable
 
 NAN, INF = float("nan"), float("inf")
 
@@ -472,3 +475,75 @@ def test_bad_input_is_refused_by_name(call, kind):
 def test_num_refuses_what_it_cannot_write(kind):
     with pytest.raises((ValueError, TypeError), match="^value "):
         fh.num(BAD[kind])
+
+
+# ---------------------------------------------------------------- what a hostile reader found
+
+HIDDEN = np.ma.masked_array([1.0, 99.0], [False, True])
+DEEP = []
+DEEP.append(DEEP)
+
+
+class Broken:
+    def __array__(self, *args, **more):
+        raise KeyError("no")
+
+    __float__ = __array__
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: fh.num("3"), "one real number, got str '3'"),
+    (lambda: fh.num(np.ma.masked), "one real number, got MaskedConstant"),
+    (lambda: fh.num(Broken()), "one real number, got Broken"),
+    (lambda: fh.vec(HIDDEN), "an array of real numbers, got MaskedArray"),
+    (lambda: fh.checked("x", Broken()), "x must be an array of real numbers, got Broken"),
+    (lambda: fh.checked("x", DEEP), "x must be an array of real numbers, got list"),
+    (lambda: fh.checked("n", 10 ** 400, ()), "n with shape () holds NaN or infinity"),
+    (lambda: fh.activate(torch.ones(2).to(torch.float8_e4m3fn)), "z must be a dense tensor of numbers that torch computes with, got torch.float8_e4m3fn"),
+    (lambda: drawable("names", ["a\x1fb"]), "names holds '\\x1f'"),
+    (lambda: fh.verdict("C003", "true", True, "a\rC003 true: b"), "one line of text"),
+    (lambda: fh.explore(hand_worked.default(), x=fh.choice((1, 2), (3, 4))), "x starts at ndarray"),
+    (lambda: fh.explore(hand_worked.default(), activation=fh.switch()), "activation must be True or False"),
+    (lambda: fh.explore(hand_worked.default(), {1: {}}), "a preset's label must be text, got int 1"),
+    (lambda: fh.explore(hand_worked.default(), {"Reset": {}}), "cannot be called Reset"),
+    (lambda: hand_worked.default().set(activation="x" * 99_999), "not known"),
+])
+def test_odd_numbers_are_refused_or_right(call, message):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)) as refusal:
+        call()
+    assert len(str(refusal.value)) < 300
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers(capsys):
+    fh.check_number("parameters", 10 ** 20, 10 ** 20)
+    assert capsys.readouterr().out == "correct: parameters\n"
+
+
+def test_lists_that_hold_themselves_come_to_an_end():
+    drawable("names", DEEP)
+
+
+@pytest.mark.parametrize("activation", fh.ACTIVATIONS)
+def test_a_network_can_be_pickled(activation):
+    net, x = fh.PositionWiseFFN(4, 8, activation), torch.ones(2, 4)
+    assert torch.equal(pickle.loads(pickle.dumps(net))(x), net(x))
+
+
+def test_an_interrupt_leaves_values_picture_and_boxes_together(monkeypatch):
+    explorer = fh.explore(hand_worked.default(), x=fh.number(-5, 5, 0.5))
+    entry, update, left = explorer.entries["x₁"], type(explorer.picture).update, [1]
+
+    def interrupted(picture):
+        if left:
+            left.pop()
+            raise KeyboardInterrupt
+        update(picture)
+
+    monkeypatch.setattr(type(explorer.picture), "update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        explorer.picture.set(x=np.array([3.0, 3.0]))
+    assert explorer.picture.values["x"].tolist() == [1, 2] and "x = [1, 2]" in explorer.picture.title
+    monkeypatch.setattr(type(entry), "written", staticmethod(lambda value: (_ for _ in ()).throw(KeyboardInterrupt)))
+    with pytest.raises(KeyboardInterrupt):
+        entry.set(2.0)
+    assert not entry.quiet

@@ -8,6 +8,7 @@ this line rewrites both, the second for all pictures:
 """
 import importlib
 import inspect
+import io
 import json
 import re
 from collections import Counter
@@ -20,10 +21,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 import ffn_helpers as fh
 from conftest import TOLERANCE, difference
 from figures import __main__ as figures
+from figures.hand_worked import MENDED, HandWorked
 from tests.drawing import OTHER_CUES, PALETTE, Label, Recorder, bare, faint, family, is_known, off_page, only_hue, overlaps, told_by_hue
 from tests.odd import anything, attempt, relatives
 from tests.test_notebooks import HUES, alt_faults
@@ -305,6 +308,17 @@ def test_pixels_catch_a_wrong_digit():
     assert difference(Faulty().png(), Faulty(fault="digit").png()) > TOLERANCE
 
 
+@pytest.mark.parametrize("at", [(8, 8), (15, 15), (15, 8)])       # inside a tile, and over its corner and edge
+def test_pixels_catch_a_lost_decimal_point(at):
+    """The smallest mark that changes a number: 2 by 2 pixels, in a picture of the size of ours."""
+    blank, dotted = (np.full((680, 1000, 3), 255, np.uint8) for _ in range(2))
+    dotted[at[0]:at[0] + 2, at[1]:at[1] + 2] = 0
+    pngs = [io.BytesIO(), io.BytesIO()]
+    for png, pixels in zip(pngs, (blank, dotted)):
+        Image.fromarray(pixels).save(png, "png")
+    assert difference(*(png.getvalue() for png in pngs)) > TOLERANCE
+
+
 @pytest.mark.parametrize("amount", np.linspace(0, 1, 7))
 @pytest.mark.parametrize("name", PALETTE)
 def test_every_tint_is_known(name, amount):
@@ -328,3 +342,18 @@ if __name__ == "__main__":
     SNAPSHOT.write_text(json.dumps({name: structure(picture(name)) for name in NAMES},
                                    ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print(f"{SNAPSHOT.relative_to(Path.cwd())}: {len(NAMES)} pictures")
+
+
+# ---------------------------------------------------------------- one picture's own
+
+def test_the_residual_arrow_does_not_run_through_its_name():
+    picture, seen = HandWorked(**MENDED), 0
+    for x in np.ndindex(11, 11):
+        picture.set(x=np.array(x, float) - 5)
+        if picture.residual_name.get_visible():
+            box = picture.residual_name.get_window_extent().transformed(picture.page.transData.inverted())
+            shaft = np.linspace(*picture.residual.get_path().vertices[[0, 1]], 99)
+            arrow = picture.residual.get_path().vertices
+            seen += 1
+            assert not box.count_contains(arrow) and not box.count_contains(shaft), picture.values["x"]
+    assert seen > 60
