@@ -91,7 +91,7 @@ def checked(name, value, shape=None, limit=1e6):
         if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
             raise TypeError                          # NumPy would hand out what the mask hides
         array = np.asarray(value)
-        if array.dtype == object and all(type(part) is int for part in array.flat):
+        if array.dtype == object and not hasattr(value, "dtype") and array.size and all(type(part) is int for part in array.flat):
             array = np.vectorize(_as_float, otypes=[float])(array)        # beyond 64 bits
         if array.dtype.kind not in "biuf":
             raise TypeError

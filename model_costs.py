@@ -36,8 +36,7 @@ SECOND_HAND = {
 
 def whole(name, value, low=1, high=LARGEST):
     """`value` as an int. Raises TypeError or ValueError unless it is a whole number from `low` to `high`."""
-    odd = isinstance(value, bool) or type(value).__name__ == "timedelta64"       # which NumPy counts as an integer
-    if odd or not isinstance(value, numbers.Real):                              # NumPy's True and tensors are no Real
+    if not _is_number(value):
         raise TypeError(f"{name} must be a whole number, got {type(value).__name__}" + (f" {value[:40]!r}" if isinstance(value, str) else ""))
     value = int(value) if isinstance(value, numbers.Integral) else float(value)         # NumPy's small kinds overflow
     if -math.inf < value < math.inf and value != int(value) or value != value:
@@ -47,10 +46,15 @@ def whole(name, value, low=1, high=LARGEST):
     return int(value)
 
 
+def _is_number(value):
+    """NumPy counts a time span as an integer, Python a bool; NumPy's True and tensors are no Real."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and type(value).__name__ != "timedelta64"
+
+
 def _flag(name, value):
-    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):       # NumPy's too
-        raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
-    return bool(value)
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be Python's True or False, got {type(value).__module__}.{type(value).__name__}")
+    return value
 
 
 def _known(name, value, options):
@@ -238,8 +242,9 @@ class Model:
     # ---- the key-value cache
     def cache_bytes(self, bytes_per_number=2):
         """What the cache holds for one token of one text: a key and a value in every layer."""
-        if isinstance(bytes_per_number, bool) or not isinstance(bytes_per_number, numbers.Real) or not 0 < bytes_per_number <= 64:
-            raise ValueError(f"bytes_per_number must be a number above 0 and at most 64, got {type(bytes_per_number).__name__}")
+        if not _is_number(bytes_per_number) or not 0 < bytes_per_number <= 64:
+            raise ValueError("bytes_per_number must be a number above 0 and at most 64, "
+                             f"got {type(bytes_per_number).__name__} {str(bytes_per_number)[:40]}")
         each = int(bytes_per_number) if isinstance(bytes_per_number, numbers.Integral) else float(bytes_per_number)      # NumPy's small kinds overflow
         return 2 * self.kv_heads * self.head_dim * self.layers * each
 

@@ -76,7 +76,7 @@ class SvgLayer(RendererBase):
     def __init__(self, width, height, dpi=100):
         super().__init__()
         for name, value in [("width", width), ("height", height), ("dpi", dpi)]:
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < (value if isinstance(value, int) else float(value)) <= 1e5:
+            if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers.Real) or not 0 < (value if isinstance(value, int) else float(value)) <= 1e5:
                 raise ValueError(f"{name} must be a number above 0 and at most 100,000, got {type(value).__name__}")
         self.width, self.height, self.dpi = width, height, dpi
         self.prefix = f"p{next(_serial)}-"

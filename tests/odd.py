@@ -16,6 +16,18 @@ from hypothesis.extra import numpy as arrays
 
 NAN, INF = float("nan"), float("inf")
 COUNT = {"inputs": 0, "refused": 0}        # for the report of a long run
+ITSELF = []
+ITSELF.append(ITSELF)
+
+
+class Broken:
+    """An object whose own conversion to numbers fails."""
+    def __array__(self, *args, **more):
+        raise KeyError("no")
+
+    __float__ = __len__ = __array__
+
+
 EDGES = [0, -0.0, 1, -1, 0.5, NAN, INF, -INF, 1e308, -1e308, 5e-324, 1e-310, 2 ** 53 + 1, 2 ** 63, 10 ** 30, 10 ** 400,
          True, False, None, ..., "", "1", "abc", "猫", b"1", 1j, Fraction(1, 3), Decimal("0.1"), object(), len, int, {}, {"a": 1}, {1}, set(),
          [], (), [[]], [1, 2], [[1, 2], [3]], [1, "a"], [None], [1, None], [1.0, NAN], range(3), slice(3), lambda: 0,
@@ -25,7 +37,9 @@ EDGES = [0, -0.0, 1, -1, 0.5, NAN, INF, -INF, 1e308, -1e308, 5e-324, 1e-310, 2 *
          np.array([100, 100], np.int8), np.array([255], np.uint8), np.full(3, np.inf, np.float16),
          torch.tensor(2.0), torch.tensor([NAN]), torch.tensor([True]), torch.ones(2, dtype=torch.bfloat16), torch.ones(2, dtype=torch.float16),
          torch.ones(2, dtype=torch.complex64), torch.ones(2, requires_grad=True) * 2, torch.ones(2, device="meta"),
-         torch.arange(6.0).reshape(2, 3).T, torch.zeros(0, 2), [torch.ones(2, requires_grad=True)], torch.ones(2).to_sparse()]
+         torch.arange(6.0).reshape(2, 3).T, torch.zeros(0, 2), [torch.ones(2, requires_grad=True)], torch.ones(2).to_sparse(),
+         torch.ones(2).to(torch.float8_e4m3fn), torch.ones(2, dtype=torch.uint16), ITSELF, {"a": ITSELF}, Broken(), [Broken()],
+         "a\x1fb", "a\tb", "a\nb", "x" * 10 ** 5, np.ma.masked, 10 ** 20]
 DTYPES = [np.bool_, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float16, np.float32, np.float64, np.complex64, "<U2", object]
 NUMBERS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, 1e6, 1e308, -1e308, 5e-324, NAN, INF, -INF]), st.floats(), st.integers(-2 ** 70, 2 ** 70))
 SHAPES = arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)
@@ -104,11 +118,15 @@ def real(value):
             return None
         value = value.detach().double().numpy()
     if isinstance(value, (np.ndarray, np.generic)):
+        if np.ma.is_masked(value):
+            return None
         if value.dtype.kind not in "biuf":
             return None
         return value.shape, [float(number) for number in np.asarray(value).ravel().tolist()]
     if isinstance(value, (bool, int, float)):
         return ((), [float(value)]) if abs(value) < 2 ** 63 or isinstance(value, float) else ...
+    if value is ITSELF:
+        return None
     if isinstance(value, (list, tuple, range)):
         parts = [real(part) for part in value]
         if any(part is None for part in parts):

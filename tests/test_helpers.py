@@ -519,8 +519,15 @@ def test_whole_numbers_beyond_64_bits_are_numbers(capsys):
     assert capsys.readouterr().out == "correct: parameters\n"
 
 
-def test_lists_that_hold_themselves_come_to_an_end():
+def test_lists_that_hold_themselves_or_go_deep_come_to_an_end():
+    nested = "下"
+    for _ in range(3000):
+        nested = [nested]
     drawable("names", DEEP)
+    with pytest.raises(ValueError, match="names holds '下'"):
+        drawable("names", nested)
+    with pytest.raises(TypeError, match="x must be an array of real numbers"):
+        fh.checked("x", nested)
 
 
 @pytest.mark.parametrize("activation", fh.ACTIVATIONS)
