@@ -9,6 +9,8 @@ import functools
 import html
 import io
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
@@ -328,6 +330,26 @@ def test_a_folder_with_other_files_is_not_emptied(tmp_path):
     (tmp_path / "thesis.txt").write_text("years", encoding="utf-8")
     with pytest.raises(Refused, match="holds files that no build has made"):
         build(ROOT, tmp_path)
+    assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years"
+
+
+def refuse(*arguments, **options):
+    raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize("method", ["exists", "mkdir"])      # in a folder that may not be entered, and in one that may
+def test_a_folder_that_cannot_be_written_gets_a_sentence(later, tmp_path, monkeypatch, method):
+    out = tmp_path / "out"
+    own = getattr(type(out), method)
+    monkeypatch.setattr(type(out), method, lambda path, *args, **options: (refuse if path == out else own)(path, *args, **options))
+    with pytest.raises(Refused, match=r"out cannot be built \(Permission denied\): name another"):
+        build(later, out)
+
+
+def test_a_file_is_no_folder_to_build(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "tools.pages", "--out", tmp_path / "thesis.txt"], cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert done.returncode == 1 and done.stderr == f"{tmp_path / 'thesis.txt'} cannot be built (Not a directory): name another folder with --out\n"
     assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years"
 
 
