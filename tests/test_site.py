@@ -481,6 +481,21 @@ def test_the_picture_says_what_torch_computes(values):
         assert [m[f"unit{i}.class"] for i in range(3)] == ["unit cut" if value < 0 else "unit" for value in z]
 
 
+def test_what_stands_fixed_in_the_picture_is_what_the_helper_computes_with(site):
+    page = parsed(site / "index.html")
+    network = page.one("svg", kind="network")
+    inside = lambda tag: [element for element in page.all(tag) if network in element.inside]
+    factors = [text for text in inside("text") if text.text.startswith("×")]
+    assert [text.text for text in factors] == [f"× {fh.num(weight)}" for weight in hero.FIXED["W2"]]
+    assert sorted(factors, key=lambda text: float(text["y"])) == factors      # the first is the uppermost unit's
+    for i, weight in enumerate(hero.FIXED["W2"]):
+        wire, = (line for line in inside("line") if line["id"] == f"hero-out{i}")
+        assert float(wire["stroke-width"]) == 1 + 2 * abs(weight) and float(wire["y1"]) == hero.BAR["base"][i]
+    assert [text.text for text in inside("text") if text.text[0] in "+−"] == [f"+ {fh.num(hero.FIXED['b2'])}"]
+    assert "computes z = W1 x + b1 and passes h on; their sum, weighted by W2, plus b2 is y." in page.all("title")[1].text
+    assert [text.text for text in inside("text") if "W" in text.text] == ["W1, b1", "W2, b2"]
+
+
 def test_what_leaves_the_frame_is_pointed_at():
     low, high = (hero.marks(**dict(hero.START, x=x, W1=[0.0, 0.0, 2.0], b1=[0.0, b, 3.0])) for x, b in [(-4.0, 3.0), (4.0, 0.0)])
     assert low["value.text"] == "y = −5" and high["value.text"] == "y = 23"
