@@ -8,6 +8,7 @@ It needs Python 3.11 or newer and uses the standard library only. Everything tha
 it installs goes into `.venv`; deleting that folder undoes it.
 """
 import argparse
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -16,7 +17,13 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+if os.name == "nt":
+    import msvcrt
+else:
+    import fcntl
 
 ROOT = Path(__file__).resolve().parent
 OLDEST = (3, 11)
@@ -66,34 +73,75 @@ def must_write(folder, what):
 
 
 def set_up(files, folder=".venv"):
-    """Make `folder` hold what `files` pin, and return its Python. Skipped when nothing has changed.
+    """Make `folder` hold what `files` pin, and return its Python. Skipped when nothing has changed."""
+    check_python()
+    venv = ROOT / folder
+    wanted = {name: fingerprint(name) for name in files}
+    if not holds(venv, wanted):
+        must_write(folder if venv.exists() else ".", "nothing can be installed")
+        with alone(ROOT / (folder + ".lock")):
+            if not holds(venv, wanted):
+                install(venv, wanted)
+    return venv_python(venv)
+
+
+def holds(venv, wanted):
+    # Not Path.exists, which raises where the Python that a link leads to may not be seen.
+    return os.path.exists(str(venv_python(venv))) and wanted.items() <= recorded(venv / "set-up.json").items()
+
+
+@contextlib.contextmanager
+def alone(path):
+    """Wait for any other set-up, which would clear the environment under this one's pip."""
+    try:
+        file = open(str(path), "ab")
+    except PermissionError:  # the environment is ours and the folder around it is not
+        yield
+        return
+    with file:
+        if not locked(file):
+            print("Another set-up is running; this one waits for it to end", flush=True)
+            while not locked(file):
+                time.sleep(0.2)
+        yield
+
+
+def locked(file):
+    """Try to lock a file until it is closed, at the latest when its process ends; False when another holds it."""
+    try:
+        if os.name == "nt":
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks
+        pass
+    return True
+
+
+def install(venv, wanted):
+    """Make the environment where there is none that starts, and let pip install the files in `wanted`.
 
     `set-up.json` in the folder says what is installed, as fingerprints by file. While pip works it says
     "unfinished", so that an interrupted set-up is begun anew rather than trusted.
     """
-    check_python()
-    venv = ROOT / folder
     python, record = venv_python(venv), venv / "set-up.json"
     done = recorded(record)
-    wanted = {name: fingerprint(name) for name in files}
-    if python.exists() and wanted.items() <= done.items():
-        return python
-    must_write(folder if venv.exists() else ".", "nothing can be installed")
     if "unfinished" in done or not runs_pip(python):
-        print("Making %s (Python %d.%d)" % ((folder,) + sys.version_info[:2]), flush=True)
+        print("Making %s (Python %d.%d)" % ((venv.name,) + sys.version_info[:2]), flush=True)
         done = {}
         if run([sys.executable, "-m", "venv", "--clear", venv]):
             raise Problem(explain_failure("") or "`%s -m venv` failed; its message is above." % sys.executable)
-    print("Installing %s into %s; the first time takes minutes" % (" and ".join(files), folder), flush=True)
+    print("Installing %s into %s; the first time takes minutes" % (" and ".join(wanted), venv.name), flush=True)
     record.write_text('{"unfinished": true}', encoding="utf-8")
-    code, errors = pip_install(python, files)
+    code, errors = pip_install(python, list(wanted))
     if code:
         if not disk_full(errors):  # pip looks everything up before it changes anything: nothing was harmed
             record.write_text(json.dumps(done), encoding="utf-8")
-        raise Problem(explain_failure(errors) or "pip could not install %s; its message is above." % " ".join(files))
+        raise Problem(explain_failure(errors) or "pip could not install %s; its message is above." % " ".join(wanted))
     done.update(wanted)
     record.write_text(json.dumps(done, indent=1), encoding="utf-8")
-    return python
 
 
 def recorded(path):
@@ -102,7 +150,7 @@ def recorded(path):
         done = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except ValueError:
+    except (ValueError, PermissionError):
         done = None
     return done if isinstance(done, dict) else {"unfinished": True}
 
@@ -110,7 +158,7 @@ def recorded(path):
 def runs_pip(python):
     """Is there an environment of this very Python version, with a pip that starts?"""
     same = "import sys, pip; sys.exit(sys.version_info[:2] != %r)" % (tuple(sys.version_info[:2]),)
-    return python.exists() and run([python, "-c", same], quiet=True) == 0
+    return os.path.exists(str(python)) and run([python, "-c", same], quiet=True) == 0
 
 
 def pip_install(python, files):
@@ -136,7 +184,7 @@ def explain_failure(errors):
     if disk_full(errors):
         return ("The disk is full: the environment takes about 2 GB, or 8 GB where torch comes with CUDA.\n"
                 "Make room and run the same command again.")
-    if re.search(r"(?i)connection|resolve|name or service|network|timed out|getaddrinfo|proxy", errors):
+    if re.search(r"(?i)connection|\b(?:resolve|name or service|network|timed out|getaddrinfo|proxy)\b", errors):
         return ("pip could not reach its package index. Check the network (behind a proxy: set HTTPS_PROXY)\n"
                 "and run the same command again.")
     if "No matching distribution" in errors:

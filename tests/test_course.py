@@ -1,7 +1,11 @@
 """course.py and tools/notebooks.py, without installing anything and with one short kernel."""
 import ast
+import functools
 import json
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -76,9 +80,14 @@ def test_a_python_without_venv_gets_the_command_that_helps(monkeypatch, capsys):
     ("WARNING: Retrying after connection broken by 'NewConnectionError'\n"
      "ERROR: No matching distribution found for torch", "could not reach"),
     ("ERROR: No matching distribution found for torch==2.13.0", "Intel Macs"),
+    ("ERROR: No matching distribution found for networkx>=2.5.1", "Intel Macs"),
 ])
 def test_pip_failures_are_explained(errors, advice):
     assert advice in course.explain_failure(errors)
+
+
+def test_what_pip_says_of_its_resolver_and_of_networkx_is_no_lack_of_network():
+    assert course.explain_failure("ERROR: pip's dependency resolver does not take networkx into account") is None
 
 
 @pytest.fixture
@@ -126,6 +135,71 @@ def test_a_folder_that_cannot_be_written_gets_a_sentence(installs, repository, m
     assert installs == ["venv", ("requirements.txt",)]
 
 
+def test_a_second_set_up_at_once_waits_and_finds_it_done(installs, repository, monkeypatch):
+    """The first is another process, killed while the second waits: its lock dies with it."""
+    holder = subprocess.Popen([sys.executable, "-c", "import course, time; file = open('.venv.lock', 'ab'); print(course.locked(file), flush=True); time.sleep(60)"],
+                              cwd=repository, env=dict(os.environ, PYTHONPATH=str(Path(course.__file__).parent)), stdout=subprocess.PIPE)
+    waits = []
+
+    def sleep(seconds):
+        waits.append(list(installs))
+        if len(waits) == 2:
+            python = course.venv_python(repository / ".venv")
+            python.parent.mkdir(parents=True)
+            python.touch()
+            (repository / ".venv" / "set-up.json").write_text(json.dumps({"requirements.txt": course.fingerprint("requirements.txt")}), encoding="utf-8")
+            holder.kill()
+            holder.wait()
+    monkeypatch.setattr(course.time, "sleep", sleep)
+    try:
+        assert holder.stdout.readline().strip() == b"True"
+        course.set_up(course.LAB_FILES)
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+    assert waits[:2] == [[], []] and installs == []
+
+
+def test_who_waits_for_a_set_up_is_told_so(installs, monkeypatch, capsys):
+    tries = iter([False, False, True])
+    monkeypatch.setattr(course, "locked", lambda file: next(tries))
+    monkeypatch.setattr(course.time, "sleep", lambda seconds: None)
+    course.set_up(course.LAB_FILES)
+    assert capsys.readouterr().out.startswith("Another set-up is running") and len(installs) == 2
+
+
+def test_where_no_lock_can_be_written_the_set_up_goes_on(installs, monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError(13, "Permission denied")
+    monkeypatch.setattr(course, "open", refuse, raising=False)
+    course.set_up(course.LAB_FILES)
+    assert installs == ["venv", ("requirements.txt",)]
+
+
+def test_git_ignores_what_a_set_up_makes(installs, repository):
+    shutil.copy(Path(course.__file__).with_name(".gitignore"), repository)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "before")
+    course.set_up(course.TEST_FILES)
+    assert {".venv", ".venv.lock"} <= {path.name for path in repository.iterdir()}
+    assert subprocess.run(["git", "status", "--porcelain"], cwd=repository, capture_output=True, check=True).stdout == b""
+
+
+def test_a_python_that_may_not_be_seen_is_replaced(installs, repository, monkeypatch):
+    """The environment of another user, whose Python lies in a folder that only that user opens."""
+    course.set_up(course.LAB_FILES)
+    python, stat = course.venv_python(repository / ".venv"), course.os.stat
+
+    def refuse(path, *args, **options):
+        if path in (python, str(python)) and len(installs) == 2:
+            raise PermissionError(13, "Permission denied")
+        return stat(path, *args, **options)
+    monkeypatch.setattr(course.os, "stat", refuse)
+    course.set_up(course.LAB_FILES)
+    assert installs[2:] == ["venv", ("requirements.txt",)]
+
+
 def test_changed_requirements_are_installed(installs, repository):
     course.set_up(course.LAB_FILES)
     (repository / "requirements.txt").write_text("a==2\n", encoding="utf-8")
@@ -160,6 +234,26 @@ def test_arguments_reach_pytest_and_jupyter_in_order():
     assert args.colab and rest == ["-k", "a or b", "tests/x.py", "-x"]
     args, rest = course.parser().parse_known_args(["lab", "--", "--no-browser", "--port", "9"])
     assert [part for part in rest if part != "--"] == ["--no-browser", "--port", "9"]
+
+
+def test_the_test_command_runs_everything_and_ends_as_pytest_does(monkeypatch):
+    commands = []
+    monkeypatch.setattr(course, "set_up", lambda files, folder=".venv": "python")
+    monkeypatch.setattr(course, "run", lambda command: commands.append(command) or 3)
+    for chromium, left_out in [("chromium", []), (None, ["--ignore=tests/browser"])]:
+        monkeypatch.setattr(course.shutil, "which", lambda name: chromium)
+        assert course.main(["test", "-x"]) == 3
+        assert commands.pop() == ["python", "-m", "pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", *left_out, "-x"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_ci_ends_as_the_test_command_does(tmp_path):
+    for name in ("python3", "chromium"):               # with a Chromium nothing is installed
+        (tmp_path / name).write_text('#!/bin/sh\nprintf "%s|" "$@"\nexit 3\n', encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(["bash", str(Path(course.__file__).parent / ".ci" / "run"), "-k", "a or b"], capture_output=True, encoding="utf-8",
+                          env=dict(os.environ, PATH=str(tmp_path) + os.pathsep + os.environ["PATH"]))
+    assert (done.returncode, done.stdout) == (3, "course.py|test|-k|a or b|")
 
 
 # ---------------------------------------------------------------- stamp
@@ -281,6 +375,16 @@ def test_a_failing_cell_is_named_and_nothing_written(repository, capsys):
     assert tool.main(["refresh", "01", "--edited"], folder=path.parent) == 1
     assert "cell [2] raised ZeroDivisionError: division by zero" in capsys.readouterr().out
     assert path.read_bytes() == before
+
+
+def test_a_kernel_that_does_not_answer_is_a_failure_like_others(repository, monkeypatch, capsys):
+    spec = repository / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps({"argv": [sys.executable, "-c", "import time; time.sleep(60)"], "display_name": "mute"}), encoding="utf-8")
+    monkeypatch.setenv("JUPYTER_PATH", str(repository))
+    monkeypatch.setattr(tool, "NotebookClient", functools.partial(tool.NotebookClient, startup_timeout=0))
+    assert tool.main(["run"], folder=repository / "notebooks") == 1
+    assert "FAILED: Kernel didn't respond in 0 seconds" in capsys.readouterr().out
 
 
 def test_normal_form():

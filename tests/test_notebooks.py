@@ -9,6 +9,7 @@ import ast
 import base64
 import configparser
 import copy
+import importlib
 import json
 import re
 import statistics
@@ -414,6 +415,32 @@ def _(notebook):
 
 
 @rule
+def nothing_is_collapsed(notebook):
+    """A hidden output is as good as none; only the set-up, the first code cell, keeps its source folded."""
+    complaints = []
+    for cell in notebook["cells"]:
+        folds = {key: cell["metadata"][key] for key in ("jupyter", "cellView") if key in cell["metadata"]}
+        if folds and (cell is not code_cells(notebook)[0] or folds.get("jupyter", {}).keys() - {"source_hidden"}):
+            complaints.append(f"cell {first_line(cell)} is folded: {folds}")
+    return complaints
+
+
+@fault("nothing_is_collapsed")
+def _(notebook):
+    code_cells(notebook)[0]["metadata"]["jupyter"] = {"source_hidden": True, "outputs_hidden": True}
+
+
+@fault("nothing_is_collapsed")
+def _(notebook):
+    code_cells(notebook)[1]["metadata"]["jupyter"] = {"source_hidden": True}
+
+
+@fault("nothing_is_collapsed")
+def _(notebook):
+    code_cells(notebook)[1]["metadata"]["cellView"] = "form"
+
+
+@rule
 def no_widget_views(notebook):
     return ["a stored widget view" for output in outputs(notebook) if tool.WIDGET_VIEW in output["data"]]
 
@@ -648,6 +675,48 @@ def _(notebook):
     markdown_cells(notebook)[0]["source"] += ' <img alt="a" src="../figures/nowhere.png">'
 
 
+def hosted(text):
+    """What the links to Colab and Binder in a piece of Markdown open, as (host, path in the repository)."""
+    return re.findall(r"\(https://(colab|mybinder)\.[^)]*?/main[/?](?:urlpath=lab/tree/)?([^)]*)\)", text)
+
+
+def both_hosts(name):
+    return [("colab", f"notebooks/{name}"), ("mybinder", f"notebooks/{name}")]
+
+
+@rule
+def the_head_opens_this_notebook(notebook):
+    links = hosted(notebook["cells"][0]["source"])
+    return [] if links == both_hosts(notebook["name"]) else [f"the first cell's links open {links}"]
+
+
+@fault("the_head_opens_this_notebook")
+def _(notebook):
+    notebook["name"] = "y.ipynb"
+
+
+@fault("the_head_opens_this_notebook")
+def _(notebook):
+    notebook["cells"][0]["source"] = notebook["cells"][0]["source"].replace("lab/tree/notebooks/x", "lab/tree/notebooks/y")
+
+
+@rule
+def the_end_leads_to_the_next_notebook(notebook):
+    links = re.findall(r"^Next: \[(\d\d) · .*\]\((.*)\)$", notebook["cells"][-1]["source"], re.M)
+    later = [(path.name[:2], path.name) for path in NOTEBOOKS if path.name > notebook["name"]]
+    return [] if links == later[:1] else [f"the last cell leads to {links}"]
+
+
+@fault("the_end_leads_to_the_next_notebook")
+def _(notebook):
+    notebook["cells"][-1]["source"] += f"\n\nNext: [00 · Again]({NOTEBOOKS[0].name})"
+
+
+@fault("the_end_leads_to_the_next_notebook")
+def _(notebook):
+    notebook["name"] = NOTEBOOKS[0].name
+
+
 # ---------------------------------------------------------------- the notebooks against the rules
 
 @every_notebook
@@ -660,6 +729,14 @@ def test_notebook(path, name):
 @pytest.mark.parametrize("place", ["README.md", "CONTRIBUTING.md"])
 def test_pictures_of_the_front_pages_have_alt_text(place):
     assert [fault for alt in alt_texts((ROOT / place).read_text(encoding="utf-8")) for fault in alt_faults(alt)] == []
+
+
+def test_the_readmes_picture_is_described_by_its_own_numbers():
+    """In other words than the picture's, which a reader meets later; the numbers are the same, in the same order."""
+    numbers = lambda text: re.findall(r"\[[^\]]+\]|−?\d+(?:\.\d+)?", text)
+    (name, alt), = [(name, alt) for alt, name in re.findall(r"!\[(.*)\]\(figures/(\w+)\.png\)", (ROOT / "README.md").read_text(encoding="utf-8"))]
+    said, own = numbers(alt), numbers(importlib.import_module(f"figures.{name}").default().alt)
+    assert len(said) >= 3 and own[:len(said)] == said
 
 
 def test_notebooks_are_found_and_go_through_strict_nbval(request):
@@ -699,6 +776,8 @@ def good_notebook():
     """20 cells that break no rule: text, a printed line, a picture."""
     png = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(80)).decode()
     cells = [{"cell_type": "markdown", "id": f"m{i}", "metadata": {}, "source": "Two and two."} for i in range(18)]
+    cells[0]["source"] += (" [Colab](https://colab.research.google.com/github/a/b/blob/main/notebooks/x.ipynb)"
+                           " [Binder](https://mybinder.org/v2/gh/a/b/main?urlpath=lab/tree/notebooks/x.ipynb)")
     printed = {"output_type": "stream", "name": "stdout", "text": "4\n"}
     picture = {"output_type": "display_data", "metadata": {},
                "data": {"text/html": f'<img alt="4 dots." src="data:image/png;base64,{png}">', "text/plain": "Four dots."}}
@@ -823,6 +902,12 @@ def test_tables_list_every_notebook_with_its_minutes(place):
     if not place.startswith("README"):
         own.pop("00")
     assert minutes(text) == own
+
+
+def test_each_row_of_the_readme_opens_its_own_notebook():
+    rows = re.findall(r"^\| \[.*?\]\(notebooks/(.*?)\)(.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    assert [name for name, _ in rows] == [path.name for path in NOTEBOOKS]
+    assert [hosted(rest) for _, rest in rows] == [both_hosts(name) for name, _ in rows]
 
 
 # ---------------------------------------------------------------- files are read the same on every machine

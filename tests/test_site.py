@@ -9,6 +9,8 @@ import functools
 import html
 import io
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
@@ -331,6 +333,26 @@ def test_a_folder_with_other_files_is_not_emptied(tmp_path):
     assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years"
 
 
+def refuse(*arguments, **options):
+    raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize("method", ["exists", "mkdir"])      # in a folder that may not be entered, and in one that may
+def test_a_folder_that_cannot_be_written_gets_a_sentence(later, tmp_path, monkeypatch, method):
+    out = tmp_path / "out"
+    own = getattr(type(out), method)
+    monkeypatch.setattr(type(out), method, lambda path, *args, **options: (refuse if path == out else own)(path, *args, **options))
+    with pytest.raises(Refused, match=r"out cannot be built \(Permission denied\): name another"):
+        build(later, out)
+
+
+def test_a_file_is_no_folder_to_build(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "tools.pages", "--out", tmp_path / "thesis.txt"], cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert done.returncode == 1 and done.stderr == f"{tmp_path / 'thesis.txt'} cannot be built (Not a directory): name another folder with --out\n"
+    assert (tmp_path / "thesis.txt").read_text(encoding="utf-8") == "years"
+
+
 @pytest.fixture
 def later(tmp_path):
     """A stamped course of two notebooks, one of which the README does not know, with all that a link can lead to."""
@@ -457,6 +479,21 @@ def test_the_picture_says_what_torch_computes(values):
         cut = int((z < 0).sum())
         assert f"The ReLU cuts {cut} of 3" in m["status.text"]
         assert [m[f"unit{i}.class"] for i in range(3)] == ["unit cut" if value < 0 else "unit" for value in z]
+
+
+def test_what_stands_fixed_in_the_picture_is_what_the_helper_computes_with(site):
+    page = parsed(site / "index.html")
+    network = page.one("svg", kind="network")
+    inside = lambda tag: [element for element in page.all(tag) if network in element.inside]
+    factors = [text for text in inside("text") if text.text.startswith("×")]
+    assert [text.text for text in factors] == [f"× {fh.num(weight)}" for weight in hero.FIXED["W2"]]
+    assert sorted(factors, key=lambda text: float(text["y"])) == factors      # the first is the uppermost unit's
+    for i, weight in enumerate(hero.FIXED["W2"]):
+        wire, = (line for line in inside("line") if line["id"] == f"hero-out{i}")
+        assert float(wire["stroke-width"]) == 1 + 2 * abs(weight) and float(wire["y1"]) == hero.BAR["base"][i]
+    assert [text.text for text in inside("text") if text.text[0] in "+−"] == [f"+ {fh.num(hero.FIXED['b2'])}"]
+    assert "computes z = W1 x + b1 and passes h on; their sum, weighted by W2, plus b2 is y." in page.all("title")[1].text
+    assert [text.text for text in inside("text") if "W" in text.text] == ["W1, b1", "W2, b2"]
 
 
 def test_what_leaves_the_frame_is_pointed_at():

@@ -173,7 +173,8 @@ def main(argv=None, folder=ROOT / "notebooks"):
     def work(path):
         try:
             return (run(path) if args.command == "run" else refresh(path, args.edited)), None
-        except (Failed, nbformat.reader.NotJSONError, nbformat.ValidationError) as failure:
+        except (Failed, nbformat.reader.NotJSONError, nbformat.ValidationError, RuntimeError) as failure:
+            # nbclient's RuntimeError: a kernel that did not answer, or died before it could.
             return None, str(failure)
 
     failed = 0

@@ -83,6 +83,16 @@ def test_every_page_holds_at_every_width_with_its_answers_open(opened, address):
             assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, (name, width)
 
 
+def test_no_rule_of_the_style_hides_an_output(opened):
+    page = opened(f"{NOTEBOOKS[2].stem}.html")
+    page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
+    shown = page.locator(".output, figure, figure img")
+    assert shown.count() > 10
+    for element in shown.all():
+        box = element.bounding_box()
+        assert element.is_visible() and box["width"] > 20 and box["height"] > 10, element.evaluate("element => element.outerHTML.slice(0, 200)")
+
+
 def test_axe_finds_nothing_serious(opened, address):
     """On pages with their answers open, and on the first one in the dark and with its picture moved."""
     page = opened("index.html")

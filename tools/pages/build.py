@@ -1,4 +1,5 @@
 """Builds the folder: pages, pictures, style, script. The same repository always gives the same bytes."""
+import contextlib
 import re
 import shutil
 from collections import namedtuple
@@ -23,7 +24,16 @@ Stop = namedtuple("Stop", "name number title question minutes links")
 
 
 class Refused(Exception):
-    """The folder is not one that may be emptied."""
+    """The folder is not one that may be emptied, or written to."""
+
+
+@contextlib.contextmanager
+def refusing(out):
+    """Let what the system says about the folder become a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise Refused(f"{out} cannot be built ({error.strerror}): name another folder with --out") from None
 
 
 class Course:
@@ -77,11 +87,12 @@ class Course:
 def build(root, out):
     """Build the site of the course at `root` into the folder `out`; returns the names of its files.
 
-    What was in `out` is removed, if an earlier build made it; else `Refused` is raised.
+    What was in `out` is removed, if an earlier build made it; else `Refused` is raised, as where nothing can be written.
     """
     out = Path(out)
-    if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
-        raise Refused(f"{out} holds files that no build has made: name another folder, or empty it")
+    with refusing(out):
+        if out.exists() and any(out.iterdir()) and not (out / MARKER).exists():
+            raise Refused(f"{out} holds files that no build has made: name another folder, or empty it")
     course = Course(root)
     converter = Converter(course)
     pages = [converter.page(path) for path in course.paths]
@@ -105,10 +116,11 @@ def build(root, out):
     files["hero.js"] = (TEMPLATES / "hero.js").read_text(encoding="utf-8")
     files[MARKER] = ""
 
-    if out.exists():
-        shutil.rmtree(out)
-    for name, content in files.items():
-        path = out / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    with refusing(out):
+        if out.exists():
+            shutil.rmtree(out)
+        for name, content in files.items():
+            path = out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
     return sorted(files)
