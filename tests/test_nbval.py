@@ -31,7 +31,7 @@ def cell(request, tmp_path):
 
 
 @pytest.mark.pixels
-@pytest.mark.parametrize("drawn, same", [((50, 200), True), ((60, 200), False), ((50, 210), False)])
+@pytest.mark.parametrize("drawn, same", [((50, 200), True), ((90, 200), False), ((50, 250), False)])
 def test_every_picture_of_a_cell_is_compared(cell, drawn, same):
     assert cell.compare_outputs(outputs(*drawn), outputs(50, 200)) == same
     assert bool(cell.comparison_traceback) != same
