@@ -81,7 +81,7 @@ def _measure(d=16, teachers=(16, 64, 512), ratios=(0.25, 0.5, 1, 2, 4, 8), seeds
     """The two error tables, as notebook 03 computes them: least squares on half of the tokens, error on the rest."""
     def missed(h, y):
         h, y = torch.as_tensor(np.column_stack([h, np.ones(len(h))])), torch.as_tensor(y)
-        rest = y[tokens:] - h[tokens:] @ torch.linalg.lstsq(h[:tokens], y[:tokens]).solution
+        rest = y[tokens:] - h[tokens:] @ torch.linalg.lstsq(h[:tokens], y[:tokens], driver="gelsd").solution
         return ((rest ** 2).sum() / ((y[tokens:] - y[tokens:].mean(0)) ** 2).sum()).item()
     own, random = np.zeros((2, len(teachers), len(ratios), seeds))
     for seed in range(seeds):

@@ -576,6 +576,29 @@ def _(notebook):
     notebook["cells"][0]["source"] += f"\n\n```python\n{'x' * 121}\n```"
 
 
+def chancy_fits(source):
+    """Calls of torch's lstsq by its default driver: where a unit is off on all tokens, a column of zeros, its answer hangs on
+    where in memory the matrix lies, and differs from run to run. NumPy's lstsq and pinv go by singular values, as "gelsd" does."""
+    return [ast.unparse(node) for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("linalg.lstsq") and not ast.unparse(node.func).startswith("np.")
+            and not any(word.arg == "driver" and ast.unparse(word.value) == "'gelsd'" for word in node.keywords)]
+
+
+@rule
+def fits_do_not_hang_on_memory(notebook):
+    return [f"by the default driver: {call}" for cell in code_cells(notebook) for call in chancy_fits(cell["source"])]
+
+
+@fault("fits_do_not_hang_on_memory")
+def _(notebook):
+    code_cells(notebook)[0]["source"] += "\nW2 = torch.linalg.lstsq(h, y).solution"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "figures").glob("*.py")), ids=lambda path: path.stem)
+def test_fits_of_pictures_do_not_hang_on_memory(path):
+    assert chancy_fits(path.read_text(encoding="utf-8")) == []
+
+
 @rule
 def cells_are_short(notebook):
     complaints = [f"cell {first_line(cell)} has {lines} lines; at most {LONGEST}" for cell in code_cells(notebook)
