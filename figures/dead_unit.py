@@ -28,6 +28,7 @@ class DeadUnit(fh.Picture):
         if len(activations) != 3 or not all(map(callable, activations.values())):
             raise TypeError("activations must be a dict of 3 functions by name")
         for name, function in activations.items():
+            fh.kind("a name in activations", name, str)
             try:
                 fh.checked(name, _slope(function, z + bias), z.shape)
             except Exception as error:             # whatever a function of the reader's own raises

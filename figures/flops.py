@@ -264,7 +264,7 @@ class Flops(fh.Picture):
             text.set_text(note)
         overtakes = "leads at every length" if crossings[0] is None else f"passes half at {_tokens(crossings[0])}, {_whole(crossings[1])} causal"
         self.alt = (f"Shares of a layer's FLOPs against length for {'a model of own sizes' if own else name}. Attention {overtakes}. "
-                    f"Beside it counts: FFN {_percent(model.share())} of {model.total:,} parameters.")
+                    f"Beside it the parameters: the FFN holds {_percent(model.share())} of {model.total:,}.")
 
 
 def _clean(sizes):

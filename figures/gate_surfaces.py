@@ -63,7 +63,7 @@ class GateSurfaces(fh.Picture):
                       "Right of z = 0 the smooth gates pass a little less")
         self.sentence = f"At z = {fh.num(z, 4)} and value {fh.num(value, 4)} the unit holds: {listed}."
         self.alt = (f"Four panels of gate(z) times value in bands. At z = {fh.num(z, 4)} and value {fh.num(value, 4)}: {listed}. "
-                    "Left of 0 ReGLU is white, bilinear mirrored.")
+                    "Left of 0 ReGLU is 0; the bilinear panel is its right half with the sign flipped.")
 
 
 def _page(panel, z, value):

@@ -101,7 +101,7 @@ class KVCache(fh.Picture):
         self.sentence = (f"Step {step}: without a cache {_rows(rows[0][step - 1])} through each FFN, {fh.num(again)} of them again; with it {fh.num(rows[1][step - 1])}. "
                          f"The FFN is {100 * shares[0]:.0f} % of what is saved.")
         self.alt = (f"Two triangles of steps and tokens. By step {step}, {_many(rows[0][:step].sum(), 'pass')} through each FFN without a cache, "
-                    f"{fh.num(rows[1][:step].sum())} with it. In all {fh.num(total[0])} against {fh.num(total[1])}; FFN {100 * shares[0]:.0f} % of the saved FLOPs.")
+                    f"{fh.num(rows[1][:step].sum())} with it. In all {fh.num(total[0])} against {fh.num(total[1])}; at {v['case']} the FFN is {100 * shares[0]:.0f} % of the saved FLOPs.")
 
     def _draw_triangles(self, rows, step):
         """At step t there are t tokens; the last ones of a row are computed, as many as were counted."""

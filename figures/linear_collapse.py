@@ -81,9 +81,9 @@ class LinearCollapse(fh.Picture):
                       "Linear steps fold into one step; with a ReLU in between they cannot" if v["relu"] == 1 else
                       f"Negatives times {fh.num(slopes[1])} instead of 1: the steps no longer fold into one")
         self.sentence = (f"Both rows are one step, {one}: gap 0 on the line and on the sheet." if gap == 0 and gap2 < 5e-4 else
-                         f"Without a ReLU one step, {one}, does it all. With it the best one misses by {fh.num(gap)} "
+                         f"Without a ReLU one step does it all (line: {one}). With it the best misses by {fh.num(gap)} "
                          f"on the line, {fh.num(gap2)} on the sheet.")
-        self.alt = (f"Upper row: three linear steps equal one, {one}, on a line and a flat grid. Lower row, ReLU amount "
+        self.alt = (f"Upper row: three linear steps equal one, on a line ({one}) and on a flat grid. Lower row, ReLU amount "
                     f"{fh.num(v['relu'])} in between: the best single step misses by {fh.num(gap)} and {fh.num(gap2)}.")
 
 

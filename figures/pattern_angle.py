@@ -35,7 +35,7 @@ class PatternAngle(fh.Picture):
         off = np.abs(v["differing"] - v["angle"] / 180).max()
         self.dots.set_data(v["angle"], 100 * v["differing"])
         self.title = "The wider the angle between two inputs, the more units switch: angle / 180°"
-        self.sentence = (f"{len(v['angle'])} pairs through {v['d_ff']:,} random units without bias: "
+        self.sentence = (f"{len(v['angle'])} pairs through {v['d_ff']:,} random units without offsets: "
                          f"no pair is more than {fh.num(100 * off, 1)} points off the line.")
         self.alt = (f"Share of units that differ between two inputs against their angle: {len(v['angle'])} pairs lie along "
                     f"the line angle / 180°, at most {fh.num(100 * off, 1)} points off it.")

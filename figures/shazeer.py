@@ -146,7 +146,7 @@ class Shazeer(fh.Picture):
         if first == second:
             self.title = "Pick two variants to compare them"
             self.sentence = f"{first}: {table[first][0]:.3f} after 65,536 steps, {table[first][2]:.3f} after 524,288."
-            self.alt = f"Dot plot of Shazeer’s Table 1, eight variants with and without a gate. {self.sentence}"
+            self.alt = f"Dot plot of Shazeer’s Table 1, eight variants, five with a gate. {self.sentence}"
             return
         self.title = (f"{what} the choice {'matters here' if clear else 'hardly matters'}: {second} against {first}" if len(kinds) == 1 else
                       "Gating helps: all five gated variants end below all three ungated" if max(gated) < min(plain) else
@@ -154,8 +154,8 @@ class Shazeer(fh.Picture):
         side = "level with" if gap == 0 else f"{abs(gap):.3f} nats {'below' if gap < 0 else 'above'}"
         percent = f"{math.expm1(gap) * 100:+.1f} %".replace("-", "−")
         self.sentence = (f"{second} ends {side} {first} ({percent} perplexity); by chance two short runs differ by ± {chance:.3f}.")
-        self.alt = (f"Dot plot of Shazeer’s Table 1, eight variants with and without a gate. {second} {table[second][2]:.3f} against "
-                    f"{first} {table[first][2]:.3f} nats after 524,288 steps; chance is ± {chance:.3f}.")
+        self.alt = (f"Dot plot of Shazeer’s Table 1, eight variants, five with a gate. {second} {table[second][2]:.3f} against "
+                    f"{first} {table[first][2]:.3f} nats after 524,288 steps; by chance short runs differ by ± {chance:.3f}.")
 
 
 def _signed(value):

@@ -21,6 +21,8 @@ class WidthRatios(fh.Picture):
     def check(self, names: fh.SEVERAL, ratio, gated, active, year, count: str = "as printed"):
         if count not in COUNTS:
             raise ValueError(f"count {fh.brief(count)} is not known; known are {', '.join(COUNTS)}")
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError(f"names must be words, got {fh.brief(names)}")
         ratio = fh.checked("ratio", ratio, (len(names),))
         if len(names) > 19 or len(names) < 1 or ratio.min() < 1 / 4 or ratio.max() > 64:
             raise ValueError(f"ratio has shape {ratio.shape}, expected 1 to 19 numbers from 0.25 to 64")

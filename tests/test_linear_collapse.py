@@ -169,7 +169,7 @@ def test_the_sheet_and_its_dots_stay_in_their_box(amount):
 def test_texts_at_the_default():
     assert shown(linear_collapse.default()) == sorted([
         "Linear steps fold into one step; with a ReLU in between they cannot",
-        "Without a ReLU one step, × 8 + 12, does it all. With it the best one misses by 9.1 on the line, 0.7 on the sheet.",
+        "Without a ReLU one step does it all (line: × 8 + 12). With it the best misses by 9.1 on the line, 0.7 on the sheet.",
         "Grey: the steps. Dots: the affine step whose largest gap is smallest; bars: that gap. Thick: a crease. "
         "● unit on at the point, ○ off.",
         "Without a ReLU", "With a ReLU", "ReLU", "=", "≠", "x", "x", "y", "y",

@@ -147,7 +147,9 @@ def test_values_of_zero_and_next_to_it_are_drawn(name, odd):
     ("meeting", {"layer": torch.ones(2)}, "layer must be a number, got Tensor"), ("kink_fit", {"k": [16]}, "k must be a number, got list"),
     ("flops", {"model": ["own"]}, "model must be text, got list"), ("shazeer", {"borrow": 1}, "borrow must be True or False, got int 1"),
     ("kv_cache", {"cases": 3}, "cases must be a dict, got int 3"), ("rank_ratio", {"ranks": np.zeros((6, 0))}, "ranks has shape (6, 0), expected (6, n)"),
-    ("dead_unit", {"activations": {"a": len, "b": len, "c": len}}, "activations: a must take a float64 tensor")])
+    ("dead_unit", {"activations": {"a": len, "b": len, "c": len}}, "activations: a must take a float64 tensor"),
+    ("dead_unit", {"activations": {1: torch.relu, None: torch.relu, "c": torch.relu}}, "a name in activations must be text, got int 1"),
+    ("width_ratios", {"names": [["a", "b"]] * 20}, "names must be words, got")])
 def test_what_a_picture_does_not_take_it_says(name, odd, words):
     good = picture(name)
     with pytest.raises((ValueError, TypeError)) as caught:
