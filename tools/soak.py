@@ -32,7 +32,7 @@ def main(times, *arguments):
             count, failed = once(Path(folder) / "report.xml", arguments)
         failures.update(failed)
         ran += count
-        print(f"run {number:3}: {count:,} tests, {len(failed)} failed, {time.monotonic() - start:,.0f} s so far", flush=True)
+        print(f"run {number:3}: {count:,} tests, {len(failed)} failed, {time.monotonic() - start:,.0f} s so far", *failed, sep="\n    ", flush=True)
     for name, count in failures.most_common():
         print(f"{count:3} of {times}  {name}")
     print(f"{times} runs, {ran:,} tests, {sum(failures.values())} failures")

@@ -52,11 +52,10 @@ def serious(page, *selectors):
 
 
 def in_a_notebook(page):
-    """What is serious on a notebook's panel, apart: (the course's findings, which of JupyterLab's own were met)."""
-    found = serious(page, ".jp-NotebookPanel")
-    own = {finding: known for finding in found for known in JUPYTERLAB
-           if finding.startswith(known[0]) and "." + known[1] in finding.split(" · ")[1].split(" > ")[-1]}
-    return [finding for finding in found if finding not in own], set(own.values())
+    """What is serious on a notebook's panel and not in the list of JupyterLab's own. Which of those show hangs on the
+    kernel's answers and on the cell that is active, so none of them is asked for."""
+    return [finding for finding in serious(page, ".jp-NotebookPanel")
+            if not any(finding.startswith(rule) and "." + place in finding.split(" · ")[1].split(" > ")[-1] for rule, place in JUPYTERLAB)]
 
 
 def heard(explorer):
