@@ -1,7 +1,8 @@
 """Run the whole regression again and again, and count what fails: `python tools/soak.py 20 [arguments for pytest]`.
 
 Each run is the test command of the README, in a fresh pytest. A test that fails in some runs and not in others hangs on
-time, order or the last bit. Prints a line for each run, then failures by test; exit code 1 if there was any.
+time, order or the last bit. Prints a line for each run and what its failures said, then failures by test; exit code 1 if
+there was any.
 """
 import subprocess
 import sys
@@ -15,14 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def once(report, arguments):
-    """Run the tests; returns (how many ran, names of those that failed)."""
+    """Run the tests; returns (how many ran, what failed: (name, all that pytest said about it))."""
     command = [sys.executable, str(ROOT / "course.py"), "test", "--", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments]
     code = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL).returncode
     if not report.exists():
-        return 0, [f"the run itself: exit code {code}"]
+        return 0, [("the run itself", f"exit code {code}")]
     cases = list(ElementTree.parse(report).iter("testcase"))
-    failed = [f"{case.get('classname')}::{case.get('name')}" for case in cases if case.find("failure") is not None or case.find("error") is not None]
-    return len(cases), failed or [f"the run itself: exit code {code}"] * (code != 0)
+    failed = [(f"{case.get('classname')}::{case.get('name')}", said.text) for case in cases for said in (*case.iter("failure"), *case.iter("error"))]
+    return len(cases), failed or [("the run itself", f"exit code {code}")] * (code != 0)
 
 
 def main(times, *arguments):
@@ -30,9 +31,9 @@ def main(times, *arguments):
     for number in range(1, int(times) + 1):
         with tempfile.TemporaryDirectory() as folder:
             count, failed = once(Path(folder) / "report.xml", arguments)
-        failures.update(failed)
+        failures.update(name for name, _ in failed)
         ran += count
-        print(f"run {number:3}: {count:,} tests, {len(failed)} failed, {time.monotonic() - start:,.0f} s so far", *failed, sep="\n    ", flush=True)
+        print(f"run {number:3}: {count:,} tests, {len(failed)} failed, {time.monotonic() - start:,.0f} s so far", *(f"    {name}\n{said}" for name, said in failed), sep="\n", flush=True)
     for name, count in failures.most_common():
         print(f"{count:3} of {times}  {name}")
     print(f"{times} runs, {ran:,} tests, {sum(failures.values())} failures")
