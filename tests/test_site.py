@@ -505,6 +505,15 @@ def test_what_leaves_the_frame_is_pointed_at():
                    for point in m["beyond.points"].split())
 
 
+@pytest.mark.parametrize("b1, unseen", [([2.0, 0.0, -2.0], 0), ([3.0, 3.0, -3.0], 1), ([0.0, -3.0, 3.0], 2)])
+def test_a_bend_that_lies_outside_the_frame_is_not_counted_as_seen(b1, unseen):
+    m = hero.marks(**dict(hero.START, b1=b1))
+    assert m["finding.text"].partition("; ")[2] == (f"{unseen} beyond the frame" if unseen else "")
+    middle, half = hero.FRAME["top"] + hero.FRAME["height"] / 2, hero.FRAME["height"] / 2
+    shown = [i for i in range(3) if m[f"bend{i}.visibility"] == "visible"]
+    assert sum(abs(float(m[f"bend{i}.cy"]) - middle) > half for i in shown) == unseen
+
+
 # ---------------------------------------------------------------- other viewers
 
 @pytest.fixture(scope="session")

@@ -120,7 +120,9 @@ def marks(x, W1, b1, activation):
         m["status.text"] = (f"{numbers} Nothing is cut, so y = {fh.num(y)}, and the three units together make "
                             f"one straight line: y = {line(slope, offset)}.")
     else:
-        m["finding.text"] = "No bend here" if not found else f"{len(found)} bend{'s' * (len(found) > 1)}, where units switch"
+        unseen = sum(not FRAME["bottom"] <= forward(bend, W1, b1, activation)[2] <= FRAME["ceiling"] for bend in found)
+        m["finding.text"] = ("No bend here" if not found else f"{len(found)} bend{'s' * (len(found) > 1)}, where units switch"
+                             + f"; {unseen} beyond the frame" * (unseen > 0))
         m["status.text"] = (f"{numbers} The ReLU cuts {sum(cut)} of 3: h = {fh.vec(h)}, so y = {fh.num(y)}. "
                             f"The line {'bends' if found else 'has no bend'} {where}.")
     return m

@@ -92,7 +92,9 @@ function marks(values) {
   const numbers = `x = ${num(x)} gives z = ${vec(z)}.`;
   if (relu) {
     const where = found.length ? `at x = ${listed(found.map(num))}` : `between ${num(FRAME.low)} and ${num(FRAME.high)}`;
-    m["finding.text"] = found.length ? `${found.length} bend${found.length > 1 ? "s" : ""}, where units switch` : "No bend here";
+    const unseen = found.map(bend => forward(bend, values).y).filter(y => y > FRAME.ceiling || y < FRAME.bottom).length;
+    m["finding.text"] = !found.length ? "No bend here" :
+      `${found.length} bend${found.length > 1 ? "s" : ""}, where units switch${unseen ? `; ${unseen} beyond the frame` : ""}`;
     m["status.text"] = `${numbers} The ReLU cuts ${cut.filter(Boolean).length} of 3: h = ${vec(h)}, so y = ${num(y)}. ` +
       `The line ${found.length ? "bends" : "has no bend"} ${where}.`;
   } else {
