@@ -23,11 +23,11 @@ LARGEST = 2 ** 20        # any one size of a model
 WINDOWS = {"Mistral-7B v0.1": (4096, 1), "Gemma-2-9B": (4096, 2), "gpt-oss-120b": (128, 2)}
 
 # What was not read in the maker's own paper, code or configuration, and what speaks for it all the same.
-LITGPT, VOCABULARY = "sizes read in litgpt's table, not in the maker's files", "vocabulary from memory"
+LITGPT, VOCABULARY = "sizes read in litgpt’s table, not in the maker’s files", "vocabulary from memory"
 SECOND_HAND = {
     "Transformer base": "the paper says “about 37000” tokens, so the total is approximate (it prints 65M)",
     "BERT-base": f"{VOCABULARY}; it reproduces the listed total", "GPT-2 small": f"{VOCABULARY}; it reproduces the released total",
-    "GPT-2 XL": "sizes read in another project's table; they reproduce the released total",
+    "GPT-2 XL": "sizes read in another project’s table; they reproduce the released total",
     "T5-small v1.0": f"{VOCABULARY}, norm too; they reproduce the released total",
     "T5-small v1.1": f"{VOCABULARY}; it reproduces the released total", "T5-11B v1.0": f"{VOCABULARY}; it reproduces the released total",
     "PaLM-540B": "sizes from third-party copies and summaries of the paper; they reproduce its 540.35B",

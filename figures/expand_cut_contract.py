@@ -54,7 +54,7 @@ class ExpandCutContract(fh.Picture):
         self.text(20, Y_Z + BAND / 2 + 18, "sorted by z")
         self.text(20, Y_H + BAND / 2 + 18, "same order")
         self.text(LENS, 84, f"{CLOSE} units, unsorted", colour=fh.WEIGHT)
-        self.text(20, 686, f"Black in z: the close-up's {CLOSE} units. Hatched: removed by the activation. "
+        self.text(20, 686, f"Black in z: the close-up’s {CLOSE} units. Hatched: removed by the activation. "
                            "Weights, x and y are random: only their size matters.", colour=fh.WEIGHT)
         for y in (Y_W1 + 4, Y_W2 + WEIGHTS - 4):
             self.rectangle(NOTES, y - 5, 10, 10, fh.tint(fh.WEIGHT, 0.45))

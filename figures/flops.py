@@ -79,7 +79,7 @@ class Flops(fh.Picture):
                              bold(X1 + 8, STRIPS[name], fh.INK, "left")] for name in ("full", "causal")]
 
     def _plot(self):
-        self.text(20, TOP - 20, "share of a layer's FLOPs", 11)
+        self.text(20, TOP - 20, "share of a layer’s FLOPs", 11)
         self.rectangle(X0, TOP, X1 - X0, BOTTOM - TOP, fh.INK, zorder=0.2)
         self.projections = self.moves(self.patch(fh.EMPTY, LIGHT, zorder=0.4))
         self.ffn = self.moves(self.patch(fh.EMPTY, fh.HIDDEN, fh.INK, 1.2, zorder=0.6))
@@ -138,7 +138,7 @@ class Flops(fh.Picture):
             self.text(TABLE + 18, y, name)
         for y in (334, 354):
             self.text(CAUSAL, y, "the same", ha="right")
-        self.text(TABLE, 394, "FFN's share", weight="bold")
+        self.text(TABLE, 394, "FFN’s share", weight="bold")
         self.flops = [right(FULL, 334), right(FULL, 354), right(FULL, 374)]
         self.causal_scores, self.flop_shares = right(CAUSAL, 374), (right(FULL, 394, "bold"), right(CAUSAL, 394, "bold"))
         self.all_layers = self.moves(self.text(TABLE, 416, ""))
@@ -242,7 +242,7 @@ class Flops(fh.Picture):
         else:
             self.title = f"{name}: attention overtakes the FFN at {_tokens(crossings[0])}, {_whole(crossings[1])} if causal"
         total = f"{model.total:,}" if model.total < 1e12 else _big(model.total)
-        self.sentence = (f"At length {length:,} the FFN does {_percent(shares[0])} of a layer's FLOPs, {_percent(shares[1])} if causal; "
+        self.sentence = (f"At length {length:,} the FFN does {_percent(shares[0])} of a layer’s FLOPs, {_percent(shares[1])} if causal; "
                          f"it holds {_percent(model.share())} of {total} parameters.")
         notes = []
         if model.window:
@@ -250,7 +250,7 @@ class Flops(fh.Picture):
             notes.append(f"Its window is left out: {layers} reads only {model.window[0]:,} tokens back. With it attention "
                          + ("never overtakes." if windowed is None else f"leads from {_whole(windowed)}, causal {_whole(windowed_causal)}."))
         if model.second:
-            notes.append(f"FLOPs of one encoder layer; {model.second} of {model.layers} layers are a decoder's, with a second attention.")
+            notes.append(f"FLOPs of one encoder layer; {model.second} of {model.layers} layers are a decoder’s, with a second attention.")
         if model.experts > 1:
             notes.append(f"{model.experts} experts a layer are stored, {model.active} used: of the {model.total_active:,} parameters a token uses "
                          f"{_percent(model.share('active'))} are FFN.")
@@ -259,11 +259,11 @@ class Flops(fh.Picture):
         elif model.second_hand:
             notes.append(f"Second-hand: {model.second_hand}.")
         elif len(notes) < 2:
-            notes.append("Sizes read in the maker's own code, configuration or paper.")
+            notes.append("Sizes read in the maker’s own code, configuration or paper.")
         for text, note in zip(self.notes, notes + ["", ""]):
             text.set_text(note)
         overtakes = "leads at every length" if crossings[0] is None else f"passes half at {_tokens(crossings[0])}, {_whole(crossings[1])} causal"
-        self.alt = (f"Shares of a layer's FLOPs against length for {'a model of own sizes' if own else name}. Attention {overtakes}. "
+        self.alt = (f"Shares of a layer’s FLOPs against length for {'a model of own sizes' if own else name}. Attention {overtakes}. "
                     f"Beside it the parameters: the FFN holds {_percent(model.share())} of {model.total:,}.")
 
 

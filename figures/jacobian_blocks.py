@@ -66,7 +66,7 @@ class JacobianBlocks(fh.Picture):
         for J in across:
             J[np.arange(tokens), :, np.arange(tokens)] = 0
         reach = [np.abs(J).max() for J in across]
-        self.title = ("In the FFN a token's output depends on that token alone" if reach[0] == 0 else
+        self.title = ("In the FFN a token’s output depends on that token alone" if reach[0] == 0 else
                       "Here tokens meet in the first network too")
         self.sentence = (f"Largest derivative across tokens: {'exactly 0' if reach[0] == 0 else fh.num(reach[0], 3)} in the FFN, "
                          f"{'exactly 0' if reach[1] == 0 else fh.num(reach[1], 3)} in attention.")

@@ -88,7 +88,7 @@ class ParameterShares(fh.Picture):
         self.title = f"{count} of {total} model{'s' * (total != 1)} hold{'s' * (count == 1)} 70–85 % {what} in the FFN"
         self.sentence = (f"The range is {low:.0f} % to {high:.0f} %. Of the {len(own)} model{'s' * (len(own) != 1)} whose heads all have keys of their own, "
                          f"{sum(own) or 'none'} {'fall' if sum(own) > 1 else 'falls'} in the band.")
-        self.alt = (f"Dot plot for {total} model{'s' * (total != 1)} in four groups: the FFN's share {what.replace('their', 'the')}, {low:.0f} % to {high:.0f} %. {count} {'lies' if count == 1 else 'lie'} between 70 and 85 %, "
+        self.alt = (f"Dot plot for {total} model{'s' * (total != 1)} in four groups: the FFN’s share {what.replace('their', 'the')}, {low:.0f} % to {high:.0f} %. {count} {'lies' if count == 1 else 'lie'} between 70 and 85 %, "
                     f"{sum(own) or 'none'} of them with own keys in every head.")
 
 

@@ -63,7 +63,7 @@ class RankRatio(fh.Picture):
         reach = f"from ratio {fh.num(full)} on every token has all {d}" if full is not None else f"no ratio here reaches {d} for every token"
         self.title = ("At equal width" if ratios[one] == 1 else f"At ratio {fh.num(ratios[one])}") + f" the ReLU leaves {fh.num(medians[one])} of {d} directions"
         self.sentence = f"Median rank {fh.num(medians[one])} at ratio {fh.num(ratios[one])}, {fh.num(medians[two])} at ratio {fh.num(ratios[two])}; {reach}."
-        self.alt = (f"Rank of the FFN's local map against d_ff / d_model, with ranges. {self.sentence} "
+        self.alt = (f"Rank of the FFN’s local map against d_ff / d_model, with ranges. {self.sentence} "
                     f"Line: units on, {100 * share:.0f} % of d_ff.")
 
 

@@ -41,8 +41,8 @@ class WidthFit(fh.Picture):
                 self.line([self.across(panel, ratio)] * 2, [TOP + HEIGHT, TOP + HEIGHT + 4])
                 self.text(self.across(panel, ratio), TOP + HEIGHT + 15, fh.num(ratio), ha="center")
         self.text(20, TOP - 48, "share of the target missed, on new inputs (1: all of it)", 11)
-        self.text(LEFT, TOP + HEIGHT + 40, f"student's d_ff / d_model (d = d_model = {self.values['d_model']})", 11)
-        for x, words, fill, look in [(486, "piece of the teacher's W1", fh.INK, dict(colour=fh.INK, width=1.6)),
+        self.text(LEFT, TOP + HEIGHT + 40, f"student’s d_ff / d_model (d = d_model = {self.values['d_model']})", 11)
+        for x, words, fill, look in [(486, "piece of the teacher’s W1", fh.INK, dict(colour=fh.INK, width=1.6)),
                                      (736, "random W1", fh.ZERO, dict(colour=fh.WEIGHT, width=1.4, linestyle=(0, (4, 3))))]:
             self.line([x, x + 36], [TOP - 48] * 2, zorder=1, **look)
             self.patch(fh.circle(x + 18, TOP - 48, 5), fill, fh.INK, 1.3, zorder=3)
@@ -71,7 +71,7 @@ class WidthFit(fh.Picture):
         said = ", ".join(f"{fh.num(t)} " + (f"at ratio {e}" if e else "nowhere") for t, e in zip(v["teachers"], exact))
         falls = all((np.diff(middle, axis=1) <= 1e-9).all() for middle in medians)
         self.title = ("More width never hurts here; " if falls else "More width does not always help; ") + "where the gain ends, the teacher decides"
-        self.sentence = f"With the teacher's own W1 the error reaches 0 for {said}."
+        self.sentence = f"With the teacher’s own W1 the error reaches 0 for {said}."
         left = medians[1][:, -1]
         self.alt = (f"Error against width, {len(v['teachers'])} teachers. With their own W1 it reaches 0: {said}. "
                     f"With random W1 {fh.num(left.min())} to {fh.num(left.max())} is left at ratio {fh.num(v['ratios'][-1])}.")

@@ -59,7 +59,7 @@ class WidthShapes(fh.Picture):
             text.set(x=BAR_X + BAR_WIDTH * cost / max(costs) + 8, text=f"{fh.num(cost / d / d)} d²")
         self.bars.set_path(fh.rectangles(BAR_X, [BAR_Y - 12, BAR_Y + 24], [BAR_WIDTH * c / max(costs) for c in costs], 24))
         few, many, times = (fh.num(n) for n in (costs[0] / d / d, costs[1] / d / d, costs[1] / costs[0]))
-        self.title = f"The FFN's {d:,} → {ff:,} → {d:,} is a bottleneck turned inside out"
+        self.title = f"The FFN’s {d:,} → {ff:,} → {d:,} is a bottleneck turned inside out"
         self.sentence = (f"A stream left at {ff:,} widens by {fh.num(ratio)} again, to {fh.num(widest, 0)}: "
                          f"{many} d² weights a layer, not {few} d², {times} times as many.")
         self.alt = (f"Width profiles: FFN {d:,} to {ff:,} to {d:,}, bottleneck {outer:,} to {inner:,} to {outer:,}, and a stream that stays at {ff:,} "

@@ -125,7 +125,7 @@ def test_texts_at_the_default(picture):
         "3  Contract", "ReLU", "W1: 512 × 2,048", "W2: 2,048 × 512", "to scale, 1 : 4 : 4 : 1", "2,099,712 parameters",
         "980 kept", "1,068 cut to 0", "16 units, unsorted", "Unit 11 asks", "with its column of W1", "z = 1.75", "h = 1.75", "and writes",
         "h times its row of W2", "unit 11", "hidden layer", "hidden layer", "removed", "column 11 of W1", "row 11 of W2",
-        "Black in z: the close-up's 16 units. Hatched: removed by the activation. Weights, x and y are random: only their size matters."])
+        "Black in z: the close-up’s 16 units. Hatched: removed by the activation. Weights, x and y are random: only their size matters."])
 
 
 def test_the_words_follow_the_controls(picture):

@@ -97,7 +97,7 @@ def test_big_numbers(number, text):
 
 def test_the_default_says_what_it_shows(picture):
     assert picture.title == "LLaMA-3-8B: attention overtakes the FFN at 16,384 tokens, 32,768 if causal"
-    assert picture.sentence == "At length 4,096 the FFN does 70 % of a layer's FLOPs, 75 % if causal; it holds 70 % of 8,030,261,248 parameters."
+    assert picture.sentence == "At length 4,096 the FFN does 70 % of a layer’s FLOPs, 75 % if causal; it holds 70 % of 8,030,261,248 parameters."
     texts = sorted(label.text for label in Recorder(picture).labels)
     for text in ("16,384", "32,768", "5.637 G", "1.342 G", "1.051 G", "266,240", "70 %", "17 %", "13 %", "<1 %", "80.8 %", "352.3 M",
                  "83.89 M", "67.11 M", "33.55 M", "75 %", "16.11 G", "15.03 G", "131,072", "86,016", "At length 4,096", "all 32 layers"):
@@ -116,7 +116,7 @@ def test_windows_are_said(picture, name, title, note):
 def test_notes_say_what_kind_of_model_it_is(picture):
     notes = lambda **values: " ".join(note.get_text() for note in picture.set(**values).notes)
     assert "Second-hand: sizes from third-party copies" in notes(model="PaLM-540B")
-    assert "one encoder layer; 6 of 12 layers are a decoder's" in notes(model="Transformer base")
+    assert "one encoder layer; 6 of 12 layers are a decoder’s" in notes(model="Transformer base")
     assert "8 experts a layer are stored, 2 used: of the 12,879,925,248" in notes(model="Mixtral-8x7B v0.1")
     assert "own code" in notes(model="LLaMA-2-7B") and "Your sizes" in notes(**TINY) and "own code" not in notes(**TINY)
 

@@ -98,6 +98,11 @@ def without_code(markdown):
     return re.sub(r"```.*?```|`[^`\n]*`", "", markdown, flags=re.S)
 
 
+def straight_quotes(text):
+    """Where a text for readers says " or ' for “ ” or ’; code, tags and formulas keep their own."""
+    return re.findall(r""".{,12}["'].{,12}""", re.sub(r"<[^>\n]*>|\$[^$]*\$", "", without_code(text)))
+
+
 def images(notebook):
     texts = [cell["source"] for cell in markdown_cells(notebook)]
     texts += [output["data"].get("text/html", "") for output in outputs(notebook)]
@@ -574,6 +579,28 @@ def _(notebook):
 @fault("code_is_narrow")
 def _(notebook):
     notebook["cells"][0]["source"] += f"\n\n```python\n{'x' * 121}\n```"
+
+
+@rule
+def quotes_are_typographic(notebook):
+    prose = [quoted for cell in markdown_cells(notebook) for quoted in straight_quotes(cell["source"])]
+    printed = re.findall(r".{,12}[a-zA-Z]'s\b.{,12}", "\n".join(output.get("text", "") for output in outputs(notebook)))
+    return [f"a straight quote where “ ” or ’ belongs: {quoted!r}" for quoted in prose + printed]
+
+
+@fault("quotes_are_typographic")
+def _(notebook):
+    notebook["cells"][0]["source"] += "\n\nThe documents' word."
+
+
+@fault("quotes_are_typographic")
+def _(notebook):
+    notebook["cells"][0]["source"] += '\n\nA "bottleneck".'
+
+
+@fault("quotes_are_typographic")
+def _(notebook):
+    code_cells(notebook)[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "the FFN's share"}]
 
 
 def chancy_fits(source):

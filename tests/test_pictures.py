@@ -29,7 +29,7 @@ from figures import __main__ as figures
 from figures.hand_worked import MENDED, HandWorked
 from tests.drawing import OTHER_CUES, PALETTE, Label, Recorder, bare, faint, family, is_known, off_page, only_hue, overlaps, told_by_hue
 from tests.odd import anything, attempt, relatives
-from tests.test_notebooks import HUES, alt_faults
+from tests.test_notebooks import HUES, alt_faults, straight_quotes
 from tests.test_svg_layer import texts, tree
 
 SNAPSHOT = Path(__file__).with_name("pictures.json")
@@ -167,6 +167,7 @@ def test_words(name):
     shown = [label.text for label in recorded(name).labels]
     assert drawing.title in shown and drawing.sentence in shown
     assert not [text for text in [*shown, drawing.alt] if HUES.search(text)], "words for hues say nothing to who sees none"
+    assert not [text for text in [*shown, drawing.alt] if straight_quotes(text)], "quotes are “ ”, the apostrophe is ’"
 
 
 @every_picture
