@@ -12,6 +12,7 @@ import io
 import math
 import pathlib
 import re
+import threading
 from collections import namedtuple
 
 import ipywidgets as widgets
@@ -502,12 +503,11 @@ class _Entry:
         return num(value, 4).replace(",", "")      # the box must be able to read its own text
 
     def _typed(self, change):
-        if not self.quiet:
-            self.changed(self, lambda: self.parse(change["new"]))
+        self.changed(self, lambda: self.parse(change["new"]))
 
     def _dragged(self, change):
         near = self.nearest(change["new"])
-        if not self.quiet and near != self.nearest(self.value):      # the page also sends the step where it stands already
+        if near != self.nearest(self.value):           # the page also sends the step where it stands already
             self.changed(self, lambda: near)
 
 
@@ -515,7 +515,7 @@ class _Pick:
     """One of several options, or on and off."""
 
     def __init__(self, label, value, spec, changed):
-        self.label, self.changed, self.quiet = label, changed, False
+        self.label, self.quiet = label, False
         shown = label if label.startswith("d_") else label.replace("_", " ")      # d_ff is a name of the field
         room = {"description_width": "initial"}
         if isinstance(spec, Switch):
@@ -528,7 +528,7 @@ class _Pick:
                                                 style={**room, "button_width": "auto"},
                                                 layout=widgets.Layout(width="max-content", max_width="100%", display="flex", flex_flow="row wrap"))
         self.widget = self.picker
-        self.picker.observe(self._picked, "value")
+        self.picker.observe(lambda change: changed(self, lambda: change["new"]), "value")
 
     def set(self, value):
         self.quiet = True
@@ -538,12 +538,9 @@ class _Pick:
         finally:
             self.quiet = False
 
-    def _picked(self, change):
-        if not self.quiet:
-            self.changed(self, lambda: change["new"])
-
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_TURN = threading.RLock()       # JupyterLab has the kernel hear widgets in two threads: without turns a fast hand's second change is lost
 
 
 class Explorer(widgets.VBox):
@@ -620,7 +617,8 @@ class Explorer(widgets.VBox):
 
     def apply(self, values):
         """Set `values` on top of those at the start: what Reset and the presets do."""
-        self._try(lambda: {**self.start, **values})
+        with _TURN:
+            self._try(lambda: {**self.start, **values})
 
     def _changed(self, entry, read):
         def values():
@@ -630,7 +628,9 @@ class Explorer(widgets.VBox):
             array = np.array(self.picture.values[entry.name], float)
             array[entry.index] = value
             return {entry.name: array if entry.index else value}
-        self._try(values)
+        with _TURN:
+            if not entry.quiet:                        # not what `set` itself does
+                self._try(values)
 
     def _try(self, values):
         before = self.picture.values

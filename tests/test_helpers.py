@@ -6,6 +6,7 @@ or TypeError that names the argument.
 import math
 import pickle
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from matplotlib.path import Path
 import ffn_helpers as fh
 from figures import hand_worked
 from inputs import drawable
+from tests.drawing import bare
 
 NAN, INF = float("nan"), float("inf")
 
@@ -534,6 +536,28 @@ def test_lists_that_hold_themselves_or_go_deep_come_to_an_end():
 def test_a_network_can_be_pickled(activation):
     net, x = fh.PositionWiseFFN(4, 8, activation), torch.ones(2, 4)
     assert torch.equal(pickle.loads(pickle.dumps(net))(x), net(x))
+
+
+@pytest.mark.parametrize("moment", ["moving_svg", "set"])
+def test_a_change_that_comes_in_another_thread_waits_for_its_turn(moment, monkeypatch):
+    """JupyterLab 4.4 with ipykernel 7 sends the messages of widgets to the main thread and to a subshell's, in turn."""
+    explorer = fh.explore(hand_worked.default(), x=fh.number(-5, 5, 0.5))
+    first, second = explorer.entries.values()
+    other = threading.Thread(target=lambda: setattr(second.slider, "value", -3.0))
+    owner = second if moment == "set" else explorer.picture
+    usual = getattr(owner, moment)
+
+    def slow(*arguments):
+        found = usual(*arguments)
+        if not other.ident:                        # the second hand moves while the first change is half done
+            other.start(), other.join(0.3)
+        return found if moment == "moving_svg" else usual(*arguments)
+
+    monkeypatch.setattr(owner, moment, slow)
+    first.box.value = "4"
+    other.join()
+    assert explorer.picture.values["x"].tolist() == [4, -3] and [entry.box.value for entry in (first, second)] == ["4", "−3"]
+    assert bare(explorer.live.value) == bare(hand_worked.default().set(x=np.array([4.0, -3.0])).moving_svg())
 
 
 def test_an_interrupt_leaves_values_picture_and_boxes_together(monkeypatch):
