@@ -325,13 +325,13 @@ class Bars:
     x         left edges, in the units of `axes` (the picture's page unless given)
     base      where 0 stands; `unit` is the length of one unit, negative where y points down
     """
-    def __init__(self, picture, x, width, base=0.0, unit=1.0, axes=None, positive=POSITIVE, negative=NEGATIVE, **more):
+    def __init__(self, picture, x, width, base=0.0, unit=1.0, axes=None, **more):
         kind("picture", picture, Picture)
         self.x = checked("x", x, (None,))
         self.width, self.base, self.unit = (checked(name, value, self.x.shape if checked(name, value).ndim else ())
                                             for name, value in [("width", width), ("base", base), ("unit", unit)])
-        self.up = picture.moves(picture.patch(EMPTY, positive, axes=axes, **more))
-        self.down = picture.moves(picture.patch(EMPTY, negative, axes=axes, **more))
+        self.up = picture.moves(picture.patch(EMPTY, POSITIVE, axes=axes, **more))
+        self.down = picture.moves(picture.patch(EMPTY, NEGATIVE, axes=axes, **more))
 
     def set(self, values):
         values = checked("values", values, self.x.shape)
@@ -684,7 +684,7 @@ def verdict(claim, word, holds, text):
     holds  the comparison that settles it         text   the result in words and computed numbers
     """
     if not (all(isinstance(given, str) for given in (claim, word, text)) and re.fullmatch(r"C[0-9]{3}[a-k]?", claim)
-            and word in _WORDS and len(text.splitlines()) == 1):
+            and word in _WORDS and text.splitlines() == [text]):
         raise ValueError(f"verdict needs an id such as C003, one of {', '.join(sorted(_WORDS))} and one line of text, "
                          f"got {brief(claim)}, {brief(word)}, {short(text)}")
     if not isinstance(holds, FLAG) and (str(getattr(holds, "dtype", "")) not in ("bool", "torch.bool") or np.shape(holds)):

@@ -34,8 +34,11 @@ def short(value):
 
 
 def kind(name, value, wanted):
-    """Return `value` if it is a `wanted` (a class, FLAG, SEVERAL, NUMBER or another union), else raise TypeError."""
-    if not isinstance(value, wanted):
+    """Return `value` if it is a `wanted` (a class, FLAG, SEVERAL, NUMBER or another union), else raise TypeError.
+
+    A NUMBER is not True or False, and one that is not finite or beyond 1e15 raises ValueError.
+    """
+    if not isinstance(value, wanted) or wanted is NUMBER and isinstance(value, bool):
         raise TypeError(f"{name} must be {WORDS.get(wanted) or 'a ' + getattr(wanted, '__name__', str(wanted))}, got {short(value)}")
     if wanted is NUMBER:
         checked(name, value, (), limit=1e15)         # so that messages and sums can hold it

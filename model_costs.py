@@ -215,13 +215,17 @@ class Model:
                 "scores": self.score_flops * self.keys(length, causal, windowed)}
 
     def flops_per_token(self, length, causal=False):
-        """All layers; where a decoder reads a second text, that one is as long."""
-        one = self.flops(length, causal)
-        return self.layers * sum(one.values()) + self.second * (one["projections"] + one["scores"])
+        """All layers. Where a decoder reads a second text, that one is as long, and `causal` concerns the decoder's own text alone."""
+        full, own = self.flops(length), self.flops(length, causal)
+        if not self.second:
+            return self.layers * sum(own.values())
+        decoder = sum(own.values()) + full["projections"] + full["scores"]
+        return (self.layers - self.second) * sum(full.values()) + self.second * decoder
 
     def crossing(self, causal=False, windowed=False):
-        """The length from which on attention (projections and scores) costs as much as the FFN, or None.
+        """The length from which on attention (projections and scores) costs as much as the FFN.
 
+        None if attention leads from the first token or, with a window, the FFN at every length.
         Full: every token reads all, or a token is decoded at that length. Causal: the mean over a prompt.
         Without a window exact; with one the first whole length up to LONGEST.
         """
@@ -241,7 +245,8 @@ class Model:
 
     # ---- the key-value cache
     def cache_bytes(self, bytes_per_number=2):
-        """What the cache holds for one token of one text: a key and a value in every layer."""
+        """What the cache holds for one token of one text: a key and a value in every layer (of two stacks: those of the
+        decoder's own and of its second attention, as many as there are layers)."""
         if not _is_number(bytes_per_number) or not 0 < bytes_per_number <= 64:
             raise ValueError("bytes_per_number must be a number above 0 and at most 64, "
                              f"got {type(bytes_per_number).__name__} {str(bytes_per_number)[:40]}")
@@ -333,7 +338,7 @@ class Share:
 
 
 def shares():
-    """One Share for every row of the file; DeepSeek-V3's block share is the file's, the rest is computed."""
+    """One Share for every row of the file. DeepSeek-V3's divide by the file's totals, and its block share is the file's own."""
     found = []
     for row in _table():
         model = _models().get(row["name"])

@@ -67,8 +67,8 @@ class DeadUnit(fh.Picture):
         z, names = v["z"] + v["bias"], list(v["activations"])
         slopes = [_slope(function, z) for function in v["activations"].values()]
         self.z.set(z)
-        silent = slopes[0] == 0
-        self.cut.set_path(fh.rectangles(X, ROWS[0] - HEIGHT, self.pitch * np.count_nonzero(silent), HEIGHT))
+        starts, ends = np.flatnonzero(np.diff(slopes[0] == 0, prepend=False, append=False)).reshape(-1, 2).T       # of silent stretches
+        self.cut.set_path(fh.rectangles(X + self.pitch * starts, ROWS[0] - HEIGHT, self.pitch * (ends - starts), HEIGHT))
         taught = [int(np.count_nonzero(slope)) for slope in slopes]
         for bars, slope, lessons, largest, count in zip(self.slopes, slopes, self.lessons, self.largest, taught):
             bars.set(slope)

@@ -189,7 +189,7 @@ class ExpandCutContract(fh.Picture):
 
     def _say(self, v, d, d_ff, unit, activation, z, h, y):
         first, last = (("Expand", "contract") if d_ff > d else ("Keep", "keep") if d_ff == d else ("Narrow", "widen"))
-        cut, kept, name = int((z <= 0).sum()), int((z > 0).sum()), NAMES[activation]
+        cut, kept, name = int((z < 0).sum()), int((z >= 0).sum()), NAMES[activation]
         verb = {"relu": "cut", "identity": "pass"}.get(activation, "shrink")
         middle = {"cut": "cut the negatives", "pass": "cut nothing", "shrink": "shrink the negatives"}[verb]
         self.title = (f"{first} {d:,} numbers {'at' if d_ff == d else 'to'} {d_ff:,}, {middle}, {last} {'at' if d_ff == d else 'to'} {d:,}"

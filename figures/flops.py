@@ -33,6 +33,8 @@ class Flops(fh.Picture):
 
     def check(self, model: str = "LLaMA-3-8B", length=4096, **sizes):
         length = model_costs.whole("length", length, high=model_costs.LONGEST)
+        if unknown := [name for name in sizes if name not in SIZES]:
+            raise TypeError(f"{unknown[0]} is no value of this picture; sizes are {', '.join(SIZES)}")
         if model != OWN:
             found = model_costs.find(model)
             return dict(model=model, length=length, **{name: getattr(found, name) for name in SIZES})

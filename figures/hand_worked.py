@@ -220,7 +220,7 @@ class _Cells:
     Tint and strip repeat the number: strip on top and orange for positive, at the bottom and blue
     for negative, its length |value| / cap of the cell. `set(values, cut=mask)` hatches cut cells.
     """
-    def __init__(self, picture, x, y, rows, columns, width=56, height=40, cap=5, size=11.5, weight="normal", line=1.2):
+    def __init__(self, picture, x, y, rows, columns, width, height, cap, weight="normal", line=1.2):
         self.cap, self.width, self.height, self.shown = cap, width, height, None
         self.x = x + width * np.tile(np.arange(columns), rows)
         self.y = y + height * np.repeat(np.arange(rows), columns)
@@ -231,7 +231,7 @@ class _Cells:
         self.plates = picture.moves(picture.patch(fh.EMPTY, fh.ZERO, zorder=1.2))
         self.frames = picture.moves(picture.patch(
             fh.rectangles(self.x, self.y, width, height), edge=fh.INK, width=line, zorder=1.3))
-        self.numbers = [picture.moves(picture.text(cx + width / 2, cy + height / 2, "", size, weight, ha="center"))
+        self.numbers = [picture.moves(picture.text(cx + width / 2, cy + height / 2, "", 11.5, weight, ha="center"))
                         for cx, cy in zip(self.x, self.y)]
 
     def set(self, values, cut=None):
@@ -325,7 +325,7 @@ def _free_place(line, taken):
     """A place on the line for its badge, near an end and away from what is there already."""
     places = [_page(line[0] + (line[1] - line[0]) * t) for t in (0.93, 0.07, 0.86, 0.14, 0.78, 0.22, 0.68, 0.32, 0.5)]
     room = lambda at: min((np.hypot(*(at - other)) for other in taken), default=99)
-    inside = [at for at in places if PLANE["x"] + 4 < at[0] < 976 and PLANE["y"] + 4 < at[1] < 444] or places
+    inside = [at for at in places if all(4 < at - (PLANE["x"], PLANE["y"])) and all(at - (PLANE["x"], PLANE["y"]) < PLANE["width"] - 4)] or places
     return next((at for at in inside if room(at) > 34), max(inside, key=room))
 
 

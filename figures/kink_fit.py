@@ -26,7 +26,7 @@ class KinkFit(fh.Picture):
                                  f"{x[0]:g} to {x[-1]:g}: at an end nothing bends")
         if k not in clean:
             raise ValueError(f"k is {fh.brief(k)}, expected one of {', '.join(map(str, clean))}")
-        return dict(x=x, target=fh.checked("target", target, x.shape), fits=clean, k=k)
+        return dict(x=x, target=fh.checked("target", target, x.shape), fits=clean, k=int(k))
 
     # ---- what stays
     def build(self):
@@ -95,11 +95,11 @@ class KinkFit(fh.Picture):
         self.misses.set_data(some, np.interp(some, x, share).round(3))
         self.worst.set_data([x[at], x[at]], [0, share[at]])
         self.top.set_data([x[at]], [share[at]])
-        self.current.set_data([self.place[k]], [error])
+        self.current.set_data([self.place[k]], [max(error, 1e-12)])
         shown = fh.num(error, 2 if error >= 1 else 3 if error >= 0.01 else 4)
         for text, scale in zip(self.scale, (shown, "0", "−" + shown)):
             text.set_text(scale)
-        half = self._error(k // 2) / error if k // 2 in v["fits"] and k > 1 else None
+        half = self._error(k // 2) / error if error and k // 2 in v["fits"] and k > 1 else None
         self.title = (f"Without a bend the straight line misses the wave by up to {shown}" if k == 0 else
                       f"{k} ReLU bends follow the wave to within {shown}")
         self.sentence = ("No choice of slope and offset makes one line follow it." if k == 0 else

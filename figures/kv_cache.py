@@ -25,13 +25,15 @@ class KVCache(fh.Picture):
         with_cache = fh.checked("with_cache", with_cache, without.shape)
         layers, step = model_costs.whole("layers", layers), model_costs.whole("step", step, high=SHOWN)
         if len(without) < SHOWN or min(without.min(), with_cache.min()) < layers:
-            raise ValueError(f"expected at least {SHOWN} steps and a row in each layer, got {len(without)} steps and {_many(layers, 'layer')}")
+            raise ValueError(f"without and with_cache: expected at least {SHOWN} steps and a row in each layer, got {len(without)} steps and {_many(layers, 'layer')}")
         if not cases or any(not isinstance(saved, dict) or set(saved) != set(PARTS) for saved in cases.values()):
             raise ValueError(f"cases must map labels to FLOPs of {', '.join(PARTS)}")
         case = next(iter(cases)) if case is None else case
         if case not in cases:
             raise ValueError(f"case {fh.brief(case)} is not known; known are {', '.join(map(str, cases))}")
         cases = {label: {name: float(fh.checked(name, saved[name], (), limit=1e30)) for name in PARTS} for label, saved in cases.items()}
+        if idle := [label for label, saved in cases.items() if not min(saved.values()) >= 0 < sum(saved.values())]:
+            raise ValueError(f"cases: {fh.brief(idle[0])} saves nothing, or less; expected FLOPs of 0 or more, not all 0")
         return dict(without=without, with_cache=with_cache, layers=layers, gap=float(fh.checked("gap", gap, ())), cases=cases, case=case, step=step)
 
     # ---- what stays

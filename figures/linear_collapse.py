@@ -250,10 +250,10 @@ def _regions(sheet, slope):
             for corners, M, c, cut in pieces:
                 z = corners @ M[:, unit] + c[unit]
                 if z.max() > 1e-9 or z.min() >= -1e-9:
-                    halves.append((_clip(corners, z), M, c, cut))
+                    halves.append((corners if z.min() >= -1e-9 else _clip(corners, z), M, c, cut))
                 if z.min() < -1e-9:
                     keep = np.where(np.arange(M.shape[1]) == unit, slope, 1.0)
-                    halves.append((_clip(corners, -z), M * keep, c * keep, cut + 1))
+                    halves.append((corners if z.max() <= 1e-9 else _clip(corners, -z), M * keep, c * keep, cut + 1))
             pieces = halves
     return pieces
 

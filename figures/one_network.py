@@ -16,7 +16,6 @@ SLABS = (388, 432), (704, 748)                        # W1 with b1, W2 with b2
 FRAME = 372, 88, 764, 402                             # the FFN: left, top, right, bottom
 BAR, PITCH = 7, 8                                     # a bar and the step from one to the next
 GRIDS, GRID_Y, CELL = (336, 690), 492, 42             # left edges of the two grids, top, cell
-ORDINAL = "first", "second", "third"
 WEIGHTS = "W1", "b1", "W2", "b2", "Wq", "Wk", "Wv", "Wo"
 
 
@@ -124,7 +123,7 @@ class OneNetwork(fh.Picture):
                 text.set_text(("exactly 0" if name == "Δh" else "0") if moved[name][row] == 0 else "")
         self._draw_tokens(names, order, at, nudge)
         self._draw_attention(after["weights"], at, v["attention_first"])
-        self._draw_grids(order, at, x, widest)
+        self._draw_grids(at, x, widest)
         self._draw_same(_groups(after["y"]))
         self._say(names, order, at, nudge, moved["Δy"], before["y"])
 
@@ -162,7 +161,7 @@ class OneNetwork(fh.Picture):
         self.direction.set_text("attention: across rows" if on else "off: each row goes straight on")
         self.key.set_text("thickness: weight; black: from the nudged row" if on else "")
 
-    def _draw_grids(self, order, at, x, widest):
+    def _draw_grids(self, at, x, widest):
         squares = []
         for left, on, texts in zip(GRIDS, (False, True), self.counts):
             influence = _influence(x, self.values, on)
@@ -192,8 +191,6 @@ class OneNetwork(fh.Picture):
         name, others = names[at], np.delete(moved, at)
         swapped = len(set(order)) == 3 and order != (0, 1, 2)
         nudged = f"Nudge “{name}” at place {at + 1} by {_signed(nudge)}: "
-        plain = _forward(self.values["x"], self.values)["y"][list(order)]
-        gap = np.abs(y - plain).max()
         if nudge == 0:
             self.title = ("Swapped tokens give swapped outputs, through attention too" if swapped and on else
                           "Swapped tokens give swapped outputs: the FFN does not know the place" if swapped else
@@ -210,6 +207,7 @@ class OneNetwork(fh.Picture):
                              f"{_size(moved[at])}; the other two change by exactly {fh.num(others.max())}.")
         if order != (0, 1, 2) and not on and nudge == 0:
             copied = max(names, key=names.count)
+            gap = np.abs(y - _forward(self.values["x"], self.values)["y"][list(order)]).max()
             self.sentence += (f" {'Each token' if swapped else f'“{copied}”'} {'keeps the y of its old place' if swapped else f'has one y at {names.count(copied)} places'}: "
                               f"difference {'exactly 0' if gap == 0 else f'{gap:.0e}'}.")
         self.alt = (f"Three lanes, {', '.join(names)}, through one FFN box with one W1, b1, W2, b2"

@@ -127,7 +127,7 @@ class RankCollapse(fh.Picture):
 
 
 def _first(curve, level):
-    """The depth, not a whole number, at which a falling curve crosses `level`; its length if it never does."""
+    """The depth, not a whole number, at which a falling curve crosses `level`; its last depth if it never does, or begins below."""
     below = np.flatnonzero(curve < level)
     if not len(below) or below[0] == 0:
         return len(curve) - 1.0
@@ -140,9 +140,8 @@ def _value(value):
     """Two decimals, or one digit and a power of ten."""
     if value >= 0.01 or value == 0:
         return fh.num(value)
-    power = int(np.floor(np.log10(value)))
-    digits = "".join("⁻" if c == "-" else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(power))
-    return f"{fh.num(value / 10.0 ** power, 0)} · 10{digits}"
+    digit, power = f"{value:.0e}".split("e")
+    return f"{digit} · 10" + "".join("⁻" if c == "-" else "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(c)] for c in str(int(power)))
 
 
 def default(layers=12, seeds=5, tokens=32, d=64):

@@ -20,8 +20,8 @@ class Regions(fh.Picture):
 
     def check(self, W1, b1, point, spread=1):
         W1 = fh.checked("W1", W1, (2, "1 to 16"), 10)
-        if not 1 <= W1.shape[1] <= 16 or (W1 == 0).all(axis=0).any():
-            raise ValueError(f"W1 has shape {W1.shape}, expected (2, 1 to 16) and no column of zeros")
+        if not 1 <= W1.shape[1] <= 16 or (np.abs(W1) < 1e-6).all(axis=0).any():       # no line to draw
+            raise ValueError(f"W1 has shape {W1.shape}, expected (2, 1 to 16) and no column of zeros, or within 0.000001 of them")
         return dict(W1=W1, b1=fh.checked("b1", b1, (W1.shape[1],), 10), point=fh.checked("point", point, (2,), REACH),
                     spread=float(fh.checked("spread", spread, (), 2)))
 

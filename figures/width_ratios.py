@@ -1,16 +1,13 @@
 """d_ff / d_model of real models as dots on a logarithmic line, with two fairer ways to count."""
-import csv
-import pathlib
-
 import numpy as np
 
 import ffn_helpers as fh
+import model_costs
 
 COUNTS = {                     # what the axis counts, and the title's words for a ratio of 4
     "as printed": ("d_ff / d_model", "FFNs are 4 times as wide"),
     "with gates": ("d_ff / d_model of a plain FFN with as many weights", "FFNs hold the weights of a 4-times FFN"),
     "active": ("d_ff / d_model of a plain FFN with the weights that a token passes", "give a token the weights of a 4-times FFN")}
-DATA = pathlib.Path(__file__).parent.parent / "notebooks" / "data" / "models.csv"
 TOP, ROW, NAMES, YEARS, NUMBERS, LEFT, RIGHT = 116, 21, 200, 248, 302, 326, 874     # the first three: right edges of columns
 
 
@@ -26,8 +23,10 @@ class WidthRatios(fh.Picture):
         ratio = fh.checked("ratio", ratio, (len(names),))
         if len(names) > 19 or len(names) < 1 or ratio.min() < 1 / 4 or ratio.max() > 64:
             raise ValueError(f"ratio has shape {ratio.shape}, expected 1 to 19 numbers from 0.25 to 64")
-        return dict(names=list(names), ratio=ratio, gated=fh.checked("gated", gated, ratio.shape),
-                    active=fh.checked("active", active, ratio.shape),
+        gated, active = fh.checked("gated", gated, ratio.shape), fh.checked("active", active, ratio.shape)
+        if active.min() < 1 or (ratio * np.where(gated, 1.5, 1) * active).max() > 64:
+            raise ValueError(f"active reaches from {fh.num(active.min())} to {fh.num(active.max())}, expected 1 or more FFNs, in all at most as wide as one of ratio 64")
+        return dict(names=list(names), ratio=ratio, gated=gated, active=active,
                     year=fh.checked("year", year, ratio.shape), count=count)
 
     def build(self):
@@ -70,12 +69,11 @@ class WidthRatios(fh.Picture):
 def default():
     """Every row of models.csv; DeepSeek-V3 counts twice, its dense layers and its experts."""
     columns = []
-    with open(DATA, encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            ratios = row["ff_ratio"].split(" / ")
-            for ratio in ratios:
-                expert = float(row["experts"]) > 1 and ratio == ratios[-1]
-                columns.append((row["name"] + ", expert" * expert, float(ratio), row["gated"] == "yes",
-                                float(row["top_k"]) + float(row["shared_experts"]) if expert else 1, int(row["year"])))
+    for row in model_costs.rows():
+        ratios = row["ff_ratio"].split(" / ")
+        for ratio in ratios:
+            expert = float(row["experts"]) > 1 and ratio == ratios[-1]
+            columns.append((row["name"] + ", expert" * expert, float(ratio), row["gated"] == "yes",
+                            float(row["top_k"]) + float(row["shared_experts"]) if expert else 1, int(row["year"])))
     names, ratio, gated, active, year = zip(*columns)
     return WidthRatios(names=names, ratio=ratio, gated=gated, active=active, year=year)

@@ -268,7 +268,7 @@ def test_verdict_wants_a_comparison(holds):
         fh.verdict("C003", "true", holds, "x")
 
 
-@pytest.mark.parametrize("text", ["", "two\nlines"])
+@pytest.mark.parametrize("text", ["", "two\nlines", "one\n"])
 def test_verdict_wants_one_line(text):
     with pytest.raises(ValueError, match="one line of text"):
         fh.verdict("C003", "true", True, text)

@@ -178,6 +178,15 @@ def test_all_layers():
     assert base.flops_per_token(100) == 12 * sum(one.values()) + 6 * (one["projections"] + one["scores"])
 
 
+@pytest.mark.parametrize("n", [1, 64, 10_000])
+def test_causal_halves_only_what_a_decoder_reads_of_its_own_text(n):
+    """Transformer base, counted by hand: 6 encoder layers read all, 6 decoder layers half of their own text and all of the other."""
+    ffn, projections, scores = 2 * 2 * 512 * 2048, 2 * 4 * 512 * 512, 2 * 2 * 512 * n
+    encoder, decoder = ffn + projections + scores, ffn + 2 * projections + scores / 2 + scores
+    assert find("Transformer base").flops_per_token(n, causal=True) == 6 * (encoder + decoder)
+    assert plain(layers=3).flops_per_token(n, causal=True) == 3 * sum(plain(layers=3).flops(n, causal=True).values())
+
+
 # ---------------------------------------------------------------- bad input
 
 @pytest.mark.parametrize("sizes, error, words", [

@@ -25,7 +25,7 @@ from PIL import Image
 
 import ffn_helpers as fh
 from conftest import TOLERANCE, difference
-from figures import __main__ as figures
+from figures import __main__ as figures, rank_collapse
 from figures.hand_worked import MENDED, HandWorked
 from tests.drawing import OTHER_CUES, PALETTE, Label, Recorder, bare, faint, family, is_known, off_page, only_hue, overlaps, told_by_hue
 from tests.odd import anything, attempt, relatives
@@ -134,9 +134,11 @@ def test_one_odd_argument_gives_a_picture_or_a_refusal_by_name(name, data):
 @pytest.mark.parametrize("name, odd", [
     ("expand_cut_contract", {"x": np.zeros(512)}), ("expand_cut_contract", {"W1": np.zeros((512, 3072))}), ("expand_cut_contract", {"W2": np.zeros((3072, 512))}),
     ("encoder_layer", {"hidden": np.zeros((3, 2, 2, 2, 2, 3, 64))}), ("hand_worked", {"W1": np.full((2, 3), 1e-320)}),
-    ("kink_fit", {"target": np.zeros(6001)}), ("kink_fit", {"fits": {16: (np.linspace(-2, 2, 16), np.sin(3 * np.linspace(-3, 3, 6001)))}})])
+    ("kink_fit", {"target": np.zeros(6001)}), ("kink_fit", {"fits": {16: (np.linspace(-2, 2, 16), np.sin(3 * np.linspace(-3, 3, 6001)))}}),
+    ("kink_fit", {"target": np.zeros(6001), "k": 16, "fits": {k: (np.linspace(-2, 2, k), np.full(6001, 8.0 - k / 2)) for k in (8, 16)}}),
+    ("linear_collapse", {"sheet": [(np.array([[0.0, 1], [0, 1]]), np.zeros(2)), *[(np.eye(2), np.zeros(2))] * 2]})])
 def test_values_of_zero_and_next_to_it_are_drawn(name, odd):
-    """Each of these once ended in a division by zero."""
+    """Each of these once ended in a division by zero, or in a shape without corners."""
     good = picture(name)
     assert attempt([], type(good), **{**good.values, **odd})[0]
 
@@ -149,12 +151,32 @@ def test_values_of_zero_and_next_to_it_are_drawn(name, odd):
     ("kv_cache", {"cases": 3}, "cases must be a dict, got int 3"), ("rank_ratio", {"ranks": np.zeros((6, 0))}, "ranks has shape (6, 0), expected (6, n)"),
     ("dead_unit", {"activations": {"a": len, "b": len, "c": len}}, "activations: a must take a float64 tensor"),
     ("dead_unit", {"activations": {1: torch.relu, None: torch.relu, "c": torch.relu}}, "a name in activations must be text, got int 1"),
-    ("width_ratios", {"names": [["a", "b"]] * 20}, "names must be words, got")])
+    ("width_ratios", {"names": [["a", "b"]] * 20}, "names must be words, got"), ("width_ratios", {"active": np.zeros(19)}, "active reaches from 0 to 0"),
+    ("kink_fit", {"k": True}, "k must be a number, got bool True"), ("flops", {"d_ff_": 7}, "d_ff_ is no value of this picture"),
+    ("regions", {"W1": np.array([[1e-10, 1], [0, 1]]), "b1": np.zeros(2)}, "no column of zeros, or within"),
+    ("kv_cache", {"cases": {"a": {name: 0 for name in ("FFN", "projections", "scores")}}, "case": "a"}, "cases: 'a' saves nothing")])
 def test_what_a_picture_does_not_take_it_says(name, odd, words):
     good = picture(name)
     with pytest.raises((ValueError, TypeError)) as caught:
         type(good)(**{**good.values, **odd})
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("value, text", [(0.5, "0.5"), (0, "0"), (0.00999, "1 · 10⁻²"), (9.7e-5, "1 · 10⁻⁴"), (2.4e-12, "2 · 10⁻¹²")])
+def test_a_small_distance_is_one_digit_and_a_power_of_ten(value, text):
+    assert rank_collapse._value(value) == text
+
+
+def test_every_silent_stretch_is_hatched():
+    """ReLU6 is flat on both sides."""
+    good = picture("dead_unit")
+    names = {"ReLU6": lambda z: z.clamp(0, 0.5), **dict(list(good.values["activations"].items())[1:])}
+    drawing = type(good)(**{**good.values, "activations": names, "bias": 0})
+    z, hatched = np.sort(good.values["z"]), drawing.cut.get_path().vertices[:, 0]
+    for flat in (z < 0, z > 0.5):
+        places = drawing.left[flat]
+        assert flat.any() and np.isclose(hatched, places[0]).any() and np.isclose(hatched, places[-1] + drawing.pitch).any()
+    assert drawing.pitch * np.count_nonzero((z < 0) | (z > 0.5)) < np.ptp(hatched)
 
 
 # ---------------------------------------------------------------- what it says

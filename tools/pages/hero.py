@@ -36,18 +36,18 @@ def forward(x, W1, b1, activation):
     return z, h, float(h @ np.asarray(FIXED["W2"]) + FIXED["b2"])
 
 
-def term(factor, name):
-    """A factor before a name: `x`, `−x`, `0.5 x`."""
-    return {1.0: name, -1.0: f"−{name}"}.get(factor, f"{fh.num(factor)} {name}")
+def term(factor):
+    """A factor before x: `x`, `−x`, `0.5 x`."""
+    return {1.0: "x", -1.0: "−x"}.get(factor, f"{fh.num(factor)} x")
 
 
-def line(slope, offset, name="x"):
+def line(slope, offset):
     """`2 x − 1`, without what is zero."""
     if slope == 0:
         return fh.num(offset)
     if offset == 0:
-        return term(slope, name)
-    return f"{term(slope, name)} {'+' if offset > 0 else '−'} {fh.num(abs(offset))}"
+        return term(slope)
+    return f"{term(slope)} {'+' if offset > 0 else '−'} {fh.num(abs(offset))}"
 
 
 def listed(words):
