@@ -16,14 +16,18 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def once(report, arguments):
-    """Run the tests; returns (how many ran, what failed: (name, all that pytest said about it))."""
+    """Run the tests; returns (how many ran, what failed: {name: all that pytest said about it})."""
     command = [sys.executable, str(ROOT / "course.py"), "test", "--", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments]
     code = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL).returncode
     if not report.exists():
-        return 0, [("the run itself", f"exit code {code}")]
-    cases = list(ElementTree.parse(report).iter("testcase"))
-    failed = [(f"{case.get('classname')}::{case.get('name')}", said.text) for case in cases for said in (*case.iter("failure"), *case.iter("error"))]
-    return len(cases), failed or [("the run itself", f"exit code {code}")] * (code != 0)
+        return 0, {"the run itself": f"exit code {code}"}
+    names, failed = set(), {}      # by name: a test that fails and whose teardown fails too stands twice in the report
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}::{case.get('name')}"
+        names.add(name)
+        for said in (*case.iter("failure"), *case.iter("error")):
+            failed[name] = f"{failed[name]}\n{said.text}" if name in failed else said.text
+    return len(names), failed or ({"the run itself": f"exit code {code}"} if code else {})
 
 
 def main(times, *arguments):
@@ -31,9 +35,9 @@ def main(times, *arguments):
     for number in range(1, int(times) + 1):
         with tempfile.TemporaryDirectory() as folder:
             count, failed = once(Path(folder) / "report.xml", arguments)
-        failures.update(name for name, _ in failed)
+        failures.update(failed.keys())
         ran += count
-        print(f"run {number:3}: {count:,} tests, {len(failed)} failed, {time.monotonic() - start:,.0f} s so far", *(f"    {name}\n{said}" for name, said in failed), sep="\n", flush=True)
+        print(f"run {number:3}: {count:,} tests, {len(failed)} failed, {time.monotonic() - start:,.0f} s so far", *(f"    {name}\n{said}" for name, said in failed.items()), sep="\n", flush=True)
     for name, count in failures.most_common():
         print(f"{count:3} of {times}  {name}")
     print(f"{times} runs, {ran:,} tests, {sum(failures.values())} failures")
