@@ -1,4 +1,5 @@
-"""What pytest adds to nbval: the stored pictures' pixels, and the order of the files.
+"""What every run of pytest here has in common: an old processor's sums, the inputs that hypothesis draws, the stored
+pictures' pixels, the order of the files, and a last line that says what was left out.
 
 nbval compares text and ignores pixels, so a notebook with another picture in it would pass. The
 wrapper below compares each stored picture with the one that the same run has just drawn.
@@ -30,6 +31,8 @@ ROOT = Path(__file__).resolve().parent
 settings.register_profile("short", max_examples=16, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("long", settings.get_profile("short"), max_examples=800, derandomize=False, print_blob=True)
 settings.load_profile("short")
+# Things that a reader does to each explorer, and how many in a long run.
+WALK, LONG_WALK = int(os.environ.get("WALK", 10)), 300
 # Root mean square over a tile of 16 x 16 pixels, of 255. A lost decimal point gives over 20, equal code 0.
 TILE, TOLERANCE = 16, 8
 DATA_URI = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
@@ -90,13 +93,14 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason=NO_PIXELS))
 
 
-def pytest_terminal_summary(terminalreporter, config):
+def pytest_terminal_summary(terminalreporter):
+    inputs, all_inputs = settings().max_examples, settings.get_profile("long").max_examples
     browsed = any(report.nodeid.startswith("tests/browser/") for report in terminalreporter.stats.get("passed", []))
     short = [f"{left} ({how})" for left, how, is_short in [
-        ("axe-core in seven notebooks and on their pages, names in all but each notebook's first explorer, a window of 800 pixels", "EVERY_READER=1",
+        ("axe-core in all but two notebooks and on their pages, names in all but each notebook's first explorer, a window of 800 pixels", "EVERY_READER=1",
          browsed and not os.environ.get("EVERY_READER")),
-        ("49 of 50 inputs of the property tests", "--hypothesis-profile=long", config.getoption("--hypothesis-profile", None) != "long"),
-        ("290 of 300 events at each explorer", "WALK=300", int(os.environ.get("WALK", 10)) < 300)] if is_short]
+        (f"{all_inputs - inputs} of {all_inputs} inputs of each property test", "--hypothesis-profile=long", inputs < all_inputs),
+        (f"{LONG_WALK - WALK} of {LONG_WALK} events at each explorer", f"WALK={LONG_WALK}", WALK < LONG_WALK)] if is_short]
     if short:
         terminalreporter.write_line("Left to the weekly run: " + "; ".join(short))
     if not PIXELS_HOLD:

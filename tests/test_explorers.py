@@ -5,7 +5,6 @@ made on the way is collected. The rule behind most tests: whatever was done to a
 is what a new picture of the same class shows for the same values.
 """
 import html
-import os
 import random
 import re
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 import ffn_helpers as fh
-from conftest import TOLERANCE, difference
+from conftest import TOLERANCE, WALK, difference
 from tests.drawing import Recorder, bare, off_page, told_by_hue
 from tests.execution import calls, fresh_kernel, may_raise, numbered, run
 from tests.test_notebooks import NOTEBOOKS, alt_faults, images_in, read
@@ -281,6 +280,7 @@ def test_words_give_a_number_with_the_digits_of_its_box(explorer):
             words = f"{explorer.picture.title} {explorer.picture.sentence}"
             said = re.findall(r"−?\d+(?:\.\d+)?", words)
             typed = entry.parse(entry.box.value)
+            assert explorer.message.value == "" and same(value_of(explorer, entry), typed), f"{label} = {typed} is not taken"
             assert fh.num(typed) not in said or fh.num(typed, 4) in said, f"{label} = {typed}: {words}"
             begin(explorer)
 
@@ -390,28 +390,35 @@ def test_mistake_of_ours_becomes_a_message_and_the_picture_recovers(explorer, mo
 
 # ---------------------------------------------------------------- a long walk
 
-# How many things a reader does to each explorer: 10 by default, 300 in a long run (WALK=300).
-STEPS = int(os.environ.get("WALK", 10))
 ODD_TEXTS = BAD_TEXTS + ["1e-9", "-1e-300", "5e-324", "0.00004", "-0", "+2", " 1 ", "1_0", "0x1", "٣", "３", "1e3", "∞", "None", "1/2", "9" * 400]
 
 
 def event(explorer, chance):
-    """Something that a reader may do, as (words, what does it)."""
+    """Something that a reader may do, as (words, what does it, the control that it touches; none for a button)."""
     label, entry = chance.choice(list(explorer.entries.items()))
     button = chance.choice(list(buttons(explorer).values()))
-    doings = [(f"press {button.description}", button.click)] * 2
+    doings = [(f"press {button.description}", button.click, None)] * 2
     if is_number(entry):
         low, high = entry.spec[:2]
         step = entry.nearest(chance.uniform(low, high))
         texts = [entry.written(value) for value in (chance.uniform(low, high), low, high, value_of(explorer, entry), low - entry.spec.step, high + entry.spec.step)]
-        typed = lambda text: (f"type {text!r} into {label}", lambda: setattr(entry.box, "value", text))
-        dragged = lambda to: (f"drag {label} to {to}", lambda: setattr(entry.slider, "value", to))
+        typed = lambda text: (f"type {text!r} into {label}", lambda: setattr(entry.box, "value", text), entry)
+        dragged = lambda to: (f"drag {label} to {to}", lambda: setattr(entry.slider, "value", to), entry)
         doings += [typed(chance.choice(texts)) for _ in range(4)] + [typed(chance.choice(ODD_TEXTS)) for _ in range(2)]
         doings += [dragged(to) for to in (step, step, low, high, entry.slider.value)]
     else:
         to = chance.choice(options(entry))
-        doings += [(f"pick {to!r} at {label}", lambda: setattr(entry.picker, "value", to))] * 6
+        doings += [(f"pick {to!r} at {label}", lambda: setattr(entry.picker, "value", to), entry)] * 6
     return chance.choice(doings)
+
+
+def boxes(explorer):
+    return [entry.box.value for entry in explorer.entries.values() if is_number(entry)]
+
+
+def names(message, control):
+    """Is a message about this control, by its label or by the value that it belongs to?"""
+    return control is not None and any(re.search(rf"\b{re.escape(name)}\b", message) for name in (control.label, getattr(control, "name", control.label)))
 
 
 @every_explorer
@@ -419,16 +426,19 @@ def test_a_walk_through_all_controls(explorer, request):
     """After every event the page shows its values, or says why not and the last good picture stays."""
     seed = request.node.callspec.id
     chance, done, again, refused = random.Random(seed), [], None, 0
-    for number in range(1, STEPS + 1):
-        words, do = again if again and chance.random() < 0.1 else event(explorer, chance)
-        done, again = [*done[-4:], words], (words, do)
+    for number in range(1, WALK + 1):
+        again = again if again and chance.random() < 0.1 else event(explorer, chance)
+        words, do, control = again
+        done, typed = [*done[-4:], words], boxes(explorer)
         live, values = bare(explorer.live.value), explorer.picture.values
         said, came = explorer.message.value, f"event {number} of seed {seed!r}, after {done}"
         try:
             do()
             if explorer.message.value:
                 refused += 1
-                assert explorer.message.value == said or "The last good picture stays." in explorer.message.value
+                message = html.unescape(explorer.message.value)       # what changes nothing leaves the last one
+                assert names(message, control) or (explorer.message.value, boxes(explorer)) == (said, typed), message
+                assert "The last good picture stays." in message
                 assert same(explorer.picture.values, values) and bare(explorer.live.value) == live
                 for label, entry in explorer.entries.items():         # a box keeps what was typed, nothing else may differ
                     if is_number(entry):
@@ -444,8 +454,8 @@ def test_a_walk_through_all_controls(explorer, request):
                 assert (explorer.picture.title, explorer.picture.sentence, explorer.picture.alt) == (fresh.title, fresh.sentence, fresh.alt)
         except Exception as error:
             raise AssertionError(f"{came}: {type(error).__name__}: {error}") from error
-    if STEPS > 10:
-        print(f"{STEPS} events, {refused} of them left a message")
+    if WALK > 10:
+        print(f"{WALK} events, {refused} of them left a message")
 
 
 def test_pictures_of_explorers_are_told_apart():
