@@ -31,12 +31,12 @@ WIDEST = 120  # characters of a line: what a laptop's window shows without scrol
 ALT_WORDS = 40
 LARGEST = 1_000_000  # bytes
 HUES = re.compile(r"(?i)\b(?:pink|magenta|purple|orange|red|yellow|brown|green|blue)\b")
-# Constructs whose outputs never repeat exactly, or that stack pictures on Colab.
 # What GitHub's notebook viewer keeps of HTML. The one style is fh.show's, which GitHub drops: it says nothing.
 KEPT_TAGS = set("""a b blockquote br code dd details div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre
                    span strong sub summary sup table tbody td th thead tr ul""".split())
 KEPT_ATTRIBUTES = {"align", "alt", "colspan", "height", "href", "open", "rowspan", "src", "start", "title", "width"}
 LOST_STYLE = "max-width:100%;height:auto"
+# Constructs whose outputs never repeat exactly, or that stack pictures on Colab.
 UNSTEADY = {"interact", "interact_manual", "interactive", "interactive_output", "clear_output", "Output",
             "update_display"}
 
@@ -167,9 +167,10 @@ def _(notebook):
 @rule
 def was_executed_in_order(notebook):
     counts = [cell["execution_count"] for cell in code_cells(notebook)]
-    counts_shown = [output["execution_count"] for output in outputs(notebook) if "execution_count" in output]
     complaints = [] if counts == list(range(1, len(counts) + 1)) else [f"execution counts are {counts}"]
-    return complaints + [f"an output is numbered {count}" for count in counts_shown if count not in counts]
+    return complaints + [f"an output of cell {cell['execution_count']} is numbered {output['execution_count']}"
+                         for cell in code_cells(notebook) for output in cell["outputs"]
+                         if output.get("execution_count", cell["execution_count"]) != cell["execution_count"]]
 
 
 @fault("was_executed_in_order")
@@ -181,6 +182,11 @@ def _(notebook):
 @fault("was_executed_in_order")
 def _(notebook):
     code_cells(notebook)[-1]["execution_count"] += 1
+
+
+@fault("was_executed_in_order")
+def _(notebook):
+    code_cells(notebook)[1]["outputs"].append({"output_type": "execute_result", "execution_count": 1, "text": "", "data": {}})
 
 
 @rule
@@ -584,7 +590,9 @@ def _(notebook):
 @rule
 def quotes_are_typographic(notebook):
     prose = [quoted for cell in markdown_cells(notebook) for quoted in straight_quotes(cell["source"])]
-    printed = re.findall(r".{,12}[a-zA-Z]'s\b.{,12}", "\n".join(output.get("text", "") for output in outputs(notebook)))
+    # What Python or torch prints may quote: 'NoneType' object, ["it's"], "addmm_impl_cpu_".
+    printed = re.findall(r""".{,12}(?:[a-zA-Z]'(?:s|t|re|ve|ll|d)\b|"[a-zA-Z][a-zA-Z ,.-]*").{,12}""",
+                         "\n".join(output["text"] for output in outputs(notebook)))
     return [f"a straight quote where “ ” or ’ belongs: {quoted!r}" for quoted in prose + printed]
 
 
@@ -600,7 +608,17 @@ def _(notebook):
 
 @fault("quotes_are_typographic")
 def _(notebook):
-    code_cells(notebook)[0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "the FFN's share"}]
+    code_cells(notebook)[0]["outputs"][0]["text"] = "the FFN's share"
+
+
+@fault("quotes_are_typographic")
+def _(notebook):
+    code_cells(notebook)[0]["outputs"][0]["text"] = "no column can't be cut"
+
+
+@fault("quotes_are_typographic")
+def _(notebook):
+    code_cells(notebook)[0]["outputs"][0]["text"] = 'an "inverted bottleneck"'
 
 
 def chancy_fits(source):
@@ -648,18 +666,51 @@ def _(notebook):
         cell["source"] = "x = 1\n" * 7
 
 
+def compares(holds, tree):
+    """Does it compare something that was computed? A bare name stands for what its cell, `tree`, assigns to it."""
+    if isinstance(holds, ast.Name):
+        return any(compares(node.value, tree) for node in ast.walk(tree) if isinstance(node, ast.Assign)
+                   and not isinstance(node.value, ast.Name) and ast.unparse(node.targets[0]) == holds.id)
+    return any((isinstance(node, ast.Compare) or isinstance(node, ast.Call) and re.search(r"\b(?:equal|allclose)$", ast.unparse(node.func)))
+               and any(isinstance(part, ast.Name) for part in ast.walk(node)) for node in ast.walk(holds))
+
+
 @rule
 def verdicts_compare(notebook):
     """What settles a claim is a comparison; a bare constant settles nothing."""
-    calls = [node for cell in code_cells(notebook) for node in ast.walk(ast.parse(cell["source"]))
-             if isinstance(node, ast.Call) and ast.unparse(node.func) == "fh.verdict"]
-    return [f"{ast.unparse(call.args[0])} is settled by {ast.unparse(call.args[2])}" for call in calls
-            if not any(isinstance(node, (ast.Compare, ast.Call, ast.Name)) for node in ast.walk(call.args[2]))]
+    complaints = []
+    for tree in (ast.parse(cell["source"]) for cell in code_cells(notebook)):
+        for call in ast.walk(tree):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "fh.verdict":
+                given = dict(zip(("claim", "word", "holds", "text"), call.args)) | {word.arg: word.value for word in call.keywords}
+                if not compares(given["holds"], tree):
+                    complaints.append(f"{ast.unparse(given['claim'])} is settled by {ast.unparse(given['holds'])}")
+    return complaints
 
 
 @fault("verdicts_compare")
 def _(notebook):
     code_cells(notebook)[0]["source"] = 'fh.verdict("C003", "true", True, "x")'
+
+
+@fault("verdicts_compare")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = 'fh.verdict("C003", "true", bool(1), "x")'
+
+
+@fault("verdicts_compare")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = 'fh.verdict("C003", "true", 1 < 2, "x")'
+
+
+@fault("verdicts_compare")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = 'holds = True\nfh.verdict("C003", "true", holds, "x")'
+
+
+@fault("verdicts_compare")
+def _(notebook):
+    code_cells(notebook)[0]["source"] = 'fh.verdict("C003", "true", text=f"{y > 0}", holds=True)'
 
 
 @rule
@@ -790,8 +841,7 @@ def test_the_readmes_picture_is_described_by_its_own_numbers():
 
 
 def test_notebooks_are_found_and_go_through_strict_nbval(request):
-    assert bool(NOTEBOOKS) == (ROOT / "notebooks").exists()
-    assert bool(LAYERED) == ((ROOT / "figures").exists() or (ROOT / "ffn_helpers.py").exists())
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(9)]
     assert "notebooks" in request.config.getini("testpaths")
     assert request.config.option.nbval and not request.config.option.nbval_lax
 
@@ -871,7 +921,7 @@ def imported(source):
 
 
 def layer_faults(name, source):
-    """What a file of the two lower floors imports and should not: (`name` relative to the root)."""
+    """What a picture, the helper or a module below imports and should not; `name` is relative to the root."""
     allowed = {"numpy", "matplotlib", "torch"} | set(sys.stdlib_module_names)
     if name == "model_costs.py":  # plain arithmetic
         allowed = set(sys.stdlib_module_names)
@@ -896,7 +946,7 @@ def code_only(source):
     return ast.unparse(tree)
 
 
-LAYERED = [path for path in [ROOT / "svg_layer.py", ROOT / "inputs.py", ROOT / "model_costs.py", ROOT / "ffn_helpers.py", *sorted((ROOT / "figures").glob("*.py"))] if path.exists()]
+LAYERED = [ROOT / "svg_layer.py", ROOT / "inputs.py", ROOT / "model_costs.py", ROOT / "ffn_helpers.py", *sorted((ROOT / "figures").glob("*.py"))]
 
 
 @pytest.mark.parametrize("path", LAYERED, ids=lambda path: path.stem)
@@ -962,6 +1012,13 @@ def test_each_row_of_the_readme_opens_its_own_notebook():
 
 # ---------------------------------------------------------------- files are read the same on every machine
 
+def opens_text(call):
+    """Is it `open(file)` or `path.open()` with a mode of text? Others that are called open, as PIL's, get what is no mode."""
+    function = isinstance(call.func, ast.Name)
+    mode = [word.value for word in call.keywords if word.arg == "mode"] + call.args[function:function + 1]
+    return not mode or isinstance(mode[0], ast.Constant) and bool(re.fullmatch("[rwaxt+]+", str(mode[0].value)))
+
+
 def without_encoding(source):
     """Calls that open a text file in whatever encoding the reader's machine has: their lines."""
     found = []
@@ -969,15 +1026,14 @@ def without_encoding(source):
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             given = {keyword.arg for keyword in node.keywords}
-            modes = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-            opens = name in ("read_text", "write_text") or name == "open" and isinstance(node.func, ast.Name) and not any("b" in mode and len(mode) < 4 for mode in modes)
+            opens = name in ("read_text", "write_text") or name == "open" and opens_text(node)
             speaks = name in ("run", "Popen", "check_output") and given & {"text", "universal_newlines"}
             if (opens or speaks) and "encoding" not in given:
                 found.append(node.lineno)
     return found
 
 
-PYTHON = sorted(path for folder in (".", "figures", "tests", "tests/browser", "tools", "benchmarks") for path in (ROOT / folder).glob("*.py"))
+PYTHON = sorted(path for folder in (".", "figures", "tests", "tests/browser", "tools", "tools/pages", "benchmarks", "docs") for path in (ROOT / folder).glob("*.py"))
 
 
 @pytest.mark.parametrize("path", [*PYTHON, *NOTEBOOKS], ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -991,6 +1047,7 @@ def test_text_files_are_opened_with_an_encoding(path):
 
 @pytest.mark.parametrize("source, faults", [
     ("open('a')", 1), ("open('a', 'w')", 1), ("p.read_text()", 1), ("p.write_text('a')", 1), ("subprocess.run(x, text=True)", 1),
+    ("p.open()", 1), ("p.open('w')", 1), ("p.open(mode='a')", 1), ("p.open('rb')", 0), ("open('a', mode='rb')", 0), ("p.open('w', encoding='utf-8')", 0),
     ("open('a', 'rb')", 0), ("open('a', encoding='utf-8')", 0), ("p.read_bytes()", 0), ("urllib.request.urlopen(u)", 0), ("Image.open(b)", 0)])
 def test_the_encoding_rule_bites(source, faults):
     assert len(without_encoding(source)) == faults
