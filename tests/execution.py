@@ -6,23 +6,30 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def reset_torch():
+    """Dtype and gradients as after the import. The seed, which each kernel draws, is one for all, so that no test hangs on the last."""
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    torch.manual_seed(0)
+
+
 @contextlib.contextmanager
 def fresh_kernel():
-    """What a new kernel would give: the notebooks' folder, torch with its defaults, an empty namespace."""
+    """What a new kernel would give: the notebooks' folder, torch without what the last notebook set, an empty namespace."""
     from IPython.display import display
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT / "notebooks")
         patch.setattr(sys, "path", list(sys.path))
+        reset_torch()
         try:
             yield {"__name__": "__main__", "display": display}
         finally:
-            torch = sys.modules.get("torch")
-            if torch:
-                torch.set_default_dtype(torch.float32)
+            reset_torch()
 
 
 def run(code, where, namespace, may_raise=False):
