@@ -1,8 +1,7 @@
 """The table of claims (notebooks/data/claims.csv) against the verdicts that the notebooks print.
 
 A notebook settles a claim by printing one line, `C003 corrected: (2x+3)*4 = 8x + 12, not 26x + 12`. The
-table says in which notebook that happens and with which verdict; a claim whose notebook is empty or
-does not exist yet owes no line.
+table says in which notebook that happens and with which verdict.
 """
 import csv
 import re
@@ -25,7 +24,6 @@ def complaints(claims, printed):
     claims: rows of the table as dicts.  printed: (notebook's stem, id, verdict word) of every line.
     """
     found = []
-    notebooks = {path.stem for path in NOTEBOOKS} | {notebook for notebook, _, _ in printed}
     table = {claim["id"]: claim for claim in claims}
     if len(table) != len(claims):
         found.append("an id stands twice in the table")
@@ -34,7 +32,7 @@ def complaints(claims, printed):
             found.append(f"{claim['id']} has the verdict {claim['verdict']!r}; known are {', '.join(VERDICTS)}")
         home = claim["notebook"].removesuffix(".ipynb")
         times = sum((notebook, id) == (home, claim["id"]) for notebook, id, _ in printed)
-        if home in notebooks and times != 1:
+        if times != 1:
             found.append(f"{claim['id']} is settled {times} times in {home}")
     for notebook, id, word in printed:
         if id not in table:
@@ -50,8 +48,6 @@ def verdict_lines(path):
 
 
 def test_the_ledger_agrees_with_the_notebooks():
-    if not TABLE.exists() and not NOTEBOOKS:
-        pytest.skip("neither notebooks nor claims.csv exist")
     with TABLE.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         claims = list(reader)
@@ -70,11 +66,13 @@ GOOD = [("01_x", "C003", "corrected")]
 
 
 def test_a_good_ledger_passes():
-    assert not complaints([claim(), claim("C101a", "true", "99_not_written"), claim("C034", "true", "")], GOOD)
+    assert not complaints([claim()], GOOD)
 
 
 @pytest.mark.parametrize("claims, printed", [
     ([claim(), claim("C004")], GOOD),               # not printed
+    ([claim(), claim("C101a", "true", "99_no_notebook")], GOOD),
+    ([claim(), claim("C034", "true", "")], GOOD),   # no notebook named
     ([claim()], GOOD * 2),                          # printed twice
     ([claim()], [("02_y", "C003", "corrected"), ("01_x", "C004", "true")]),  # elsewhere, and unknown
     ([], GOOD),                                     # not in the table

@@ -288,13 +288,12 @@ FAULTS = [
     ("site: the still picture subtracts its biases", "tools/pages/hero.py", replaced("* np.asarray(W1) + ", "* np.asarray(W1) - "), site("the_picture_says_what_torch_computes", 0)),
     ("site: the script cuts nothing", "tools/pages/templates/hero.js", replaced("Math.max(value, 0)", "Math.max(value, value)"),
      PAGES + "the_script_says_what_the_helper_computes_and_the_keyboard_moves_it"),
+    # the table of claims
+    ("a verdict changed in the ledger", "notebooks/data/claims.csv", ledger_row("C016", ",true,", ",wrong,"),
+     "tests/test_ledger.py::test_the_ledger_agrees_with_the_notebooks"),
+    ("a column renamed in the ledger", "notebooks/data/claims.csv", replaced("verdict", "judgement"),
+     "tests/test_ledger.py::test_the_ledger_agrees_with_the_notebooks"),
 ]
-if (ROOT / "notebooks/data/claims.csv").exists():
-    FAULTS += [
-        ("a verdict changed in the ledger", "notebooks/data/claims.csv", ledger_row("C016", ",true,", ",wrong,"),
-         "tests/test_ledger.py::test_the_ledger_agrees_with_the_notebooks"),
-        ("a column renamed in the ledger", "notebooks/data/claims.csv", replaced("verdict", "judgement"),
-         "tests/test_ledger.py::test_the_ledger_agrees_with_the_notebooks")]
 
 
 # ---------------------------------------------------------------- running them
