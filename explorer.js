@@ -11,10 +11,11 @@ function complete() {
     for (const handle of explorer.querySelectorAll(".noUi-handle, .ui-slider-handle")) {      // ipywidgets 8, 7
         const row = handle.closest(".ffn-number"), slider = handle.closest(".slider").noUiSlider;
         const box = row.querySelector(".widget-text input");
-        let value = slider ? Number(slider.get()) : Number(box.value.replace("−", "-"));
+        let value = slider ? Number(slider.get()) : Number(box.value.replace("−", "-").trim() || NaN);
         if (slider && row.classList.contains("ffn-log")) value = 2 ** value;                  // it would read out the exponent
-        say(handle, { role: "slider", "aria-label": row.querySelector("label").textContent + " slider",
-                      "aria-valuetext": String(Number(value.toPrecision(6))) });
+        say(handle, { "aria-label": row.querySelector("label").textContent + " slider", role: "slider" });
+        if (Number.isNaN(value)) continue;            // the box holds what was refused: the slider has not moved
+        say(handle, { "aria-valuetext": String(Number(value.toPrecision(6))) });
         if (!slider) say(handle, { "aria-valuenow": String(value) });
     }
     for (const group of explorer.querySelectorAll(".widget-toggle-buttons")) {

@@ -45,4 +45,9 @@ def test_controls_of_ipywidgets_7_are_named(page):
     page.evaluate("""() => { for (const button of document.querySelectorAll('button')) button.classList.toggle('mod-active');
                              document.querySelector('input').value = '3'; document.querySelector('.ffn-words').innerHTML = 'moved' }""")
     assert [name for _, name, pressed in heard(explorer) if pressed] == ["pre"]
-    assert explorer.get_by_role("slider").get_attribute("aria-valuetext") == "3"
+    slider = explorer.get_by_role("slider")
+    assert slider.get_attribute("aria-valuetext") == "3"
+    for refused in ("abc", ""):
+        page.evaluate("""refused => { document.querySelector('input').value = refused;
+                                      document.querySelector('.ffn-words').innerHTML = `refused “${refused}”` }""", refused)
+        assert [slider.get_attribute(name) for name in ("aria-valuetext", "aria-valuenow")] == ["3", "3"]
