@@ -14,6 +14,11 @@ JUPYTERLAB = {("aria-input-field-name", "cm-content"), ("aria-allowed-attr", "jp
 EVERY = bool(os.environ.get("EVERY_READER"))
 TWO = "04_one_network_for_every_token", "08_what_it_costs"
 
+# The page has been drawn twice. By the clock as well: an overloaded page draws nothing, and `evaluate` would wait for ever.
+DRAWN = """new Promise((done, failed) => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+    setTimeout(() => failed(Error('not drawn in 30 seconds')), 30_000) })"""
+
 # Controls that lie on each other, stick out or are cut, and outputs that can be scrolled sideways.
 CRAMPED = """() => {
     const found = [], text = e => e.outerHTML.slice(0, 90);
@@ -68,7 +73,7 @@ def cramped(page, width):
     """What is cut, covered or out of reach in a window of `width` pixels."""
     size = page.viewport_size
     page.set_viewport_size({**size, "width": width})
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(f"() => {DRAWN}")
     found = page.evaluate(CRAMPED)
     page.set_viewport_size(size)
     return found
