@@ -1,4 +1,5 @@
 """A real JupyterLab on a copy of the course, and one notebook in it, driven through Chromium."""
+import contextlib
 import json
 import os
 import pathlib
@@ -16,12 +17,29 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
          "--disable-component-update", "--disable-sync"]
 
 
+def copy(folder):
+    """The course without what git ignores; other tests may make and remove files meanwhile."""
+    def copy_file(source, target):
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy2(source, target)
+
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()      # a copy of the course has no git to ask
+    shutil.copytree(ROOT, folder, copy_function=copy_file,
+                    ignore=shutil.ignore_patterns(".git", *(pattern.strip("/") for pattern in ignored)))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Lab:
     """JupyterLab serving a copy of the course (it saves by itself), with settings of its own."""
 
     def __init__(self, folder, *options):
         self.root = folder / "course"
-        shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".pytest_cache"))
+        copy(self.root)
         settings = folder / "settings"
         (settings / "labconfig").mkdir(parents=True)
         (settings / "labconfig" / "page_config.json").write_text(json.dumps(
@@ -30,29 +48,43 @@ class Lab:
         tracker = settings / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "notebook-extension"
         tracker.mkdir(parents=True)
         (tracker / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}', encoding="utf-8")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
         self.log = open(folder / "lab.log", "w", encoding="utf-8")
         names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR",
                  "JUPYTERLAB_WORKSPACES_DIR")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
-             "--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", "--ServerApp.port_retries=0", *options],
-            cwd=self.root, stdout=self.log, stderr=self.log,
-            env={**os.environ, **{name: str(settings / ("" if name == "JUPYTER_CONFIG_DIR" else name)) for name in names}})
-        for _ in range(300):
-            try:
-                return urllib.request.urlopen(self.url + "/api/status", timeout=1).close()
-            except OSError:
-                time.sleep(0.1)
+        env = {**os.environ, **{name: str(settings / ("" if name == "JUPYTER_CONFIG_DIR" else name)) for name in names}}
+        for _ in range(3):                         # a free port may be taken before the server has it
+            port = free_port()
+            self.url = f"http://127.0.0.1:{port}"
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
+                 "--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", "--ServerApp.port_retries=0", *options],
+                cwd=self.root, stdout=self.log, stderr=self.log, env=env)
+            if self.answers():
+                return
+            if self.process.poll() is None:        # it runs and is silent: no port's fault
+                break
+        self.close()
         said = pathlib.Path(self.log.name).read_text(encoding="utf-8", errors="replace")
         raise RuntimeError(f"JupyterLab did not start: {said[-2000:]}")
 
+    def answers(self, seconds=60):
+        """Wait until the server answers; False once it has ended, or after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(self.url + "/api/status", timeout=1).close()
+                return True
+            except OSError:
+                time.sleep(0.1)
+        return False
+
     def close(self):
         self.process.terminate()
-        self.process.wait(30)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self.log.close()
 
 
