@@ -47,6 +47,7 @@ def notebook(request, desk, lab):
 def test_reopened_without_a_kernel_every_picture_is_there(notebook):
     """Saved, not run, not trusted: what a reader sees who only opens the file."""
     stored = [output for output in notebook.outputs() if "<img" in json.dumps(output)]
+    notebook.wait("count => [...document.querySelectorAll('.jp-OutputArea img')].filter(i => i.complete).length >= count", arg=len(stored))
     images = notebook.page.evaluate(
         "() => [...document.querySelectorAll('.jp-OutputArea img')].map(i => [i.alt, i.complete && i.naturalWidth])")
     assert len(images) == len(stored) > 0
@@ -142,8 +143,9 @@ class Driven:
         self.buttons()
         after = self.stage.bounding_box()
         assert (after["width"], after["height"]) == (self.box["width"], self.box["height"]), "the layout shifted"
+        self.notebook.wait("frames_seen > 20")
         self.page.evaluate("() => cancelAnimationFrame(looking)")      # else it would draw to the end of the session
-        assert self.page.evaluate("() => frames_seen") > 20 and self.page.evaluate("() => blank") == 0
+        assert self.page.evaluate("() => blank") == 0
 
     def sliders(self):
         handles, boxes = self.explorer.get_by_role("slider"), self.explorer.locator("input[type=text]")
