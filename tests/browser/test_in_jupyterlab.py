@@ -5,6 +5,7 @@ sentence shown must be the one that the kernel's picture says for the numbers in
 """
 import json
 import time
+from itertools import cycle
 
 import pytest
 
@@ -30,7 +31,7 @@ print(json.dumps([dict(
 """
 STATE = """
 print(json.dumps(dict(sentence=found[%d].picture.sentence,
-    picks=[getattr(entry.picker, "label", entry.picker.value) for entry in found[%d].entries.values() if isinstance(entry, fh._Pick)])))
+    picks={label: getattr(entry.picker, "label", entry.picker.value) for label, entry in found[%d].entries.items() if isinstance(entry, fh._Pick)})))
 """
 
 
@@ -93,7 +94,7 @@ class Driven:
 
     def __init__(self, notebook, explorer, number, known):
         self.notebook, self.page, self.explorer, self.number = notebook, notebook.page, explorer, number
-        self.ranges = known["ranges"]
+        self.ranges, self.choices = known["ranges"], known["picks"]
         if EVERY or number == 0:
             self.named(known)
         explorer.scroll_into_view_if_needed()
@@ -165,31 +166,34 @@ class Driven:
         self.back("moving every control there and back")
 
     def picks(self):
-        for control in self.explorer.locator(".widget-toggle-buttons").all():
+        controls = self.explorer.locator(".widget-toggle-buttons, .widget-checkbox, .widget-dropdown").all()
+        for name, control in zip(self.choices, controls, strict=True):
             for target in control.locator("button").all():
                 target.press("Space")
-                self.settled(lambda kernel: target.inner_text() in kernel["picks"])
+                self.settled(lambda kernel: kernel["picks"][name] == target.inner_text())
                 assert control.evaluate("e => [...e.querySelectorAll('[aria-pressed=true]')].map(b => b.innerText)") == [target.inner_text()]
-        for control in self.explorer.locator(".widget-checkbox input").all():
-            for wanted in (not control.is_checked(), control.is_checked()):
-                control.press("Space")
-                self.settled(lambda kernel: wanted in kernel["picks"])
-        for menu in self.explorer.locator("select").all():
-            for key in ("End", "Home"):
-                menu.press(key)                    # the kernel may refuse it, and then sets the menu back
-                self.settled(lambda kernel: menu.evaluate("menu => menu.selectedOptions[0]?.textContent")
-                             .replace("\N{NO-BREAK SPACE}", " ") in kernel["picks"])
+            for box in control.locator("input").all():
+                for wanted in (not box.is_checked(), box.is_checked()):
+                    box.press("Space")
+                    self.settled(lambda kernel: kernel["picks"][name] == wanted)
+            for menu in control.locator("select").all():
+                for key in ("End", "Home"):
+                    menu.press(key)                # the kernel may refuse it, and then sets the menu back
+                    self.settled(lambda kernel: kernel["picks"][name] == menu.evaluate(
+                        "menu => menu.selectedOptions[0]?.textContent").replace("\N{NO-BREAK SPACE}", " "))
         self.reset()
 
     def boxes(self):
         """Each bad text in one box; test_explorers has all of them in all boxes."""
         boxes = self.explorer.locator("input[type=text]")
-        for i, (name, bad) in enumerate(zip(self.ranges, ["abc", "nan", "1e308", ""])):
+        for (i, name), bad in zip(cycle(enumerate(self.ranges)), ["abc", "nan", "1e308", ""]):
+            start = boxes.nth(i).input_value()
             boxes.nth(i).fill(bad)
             boxes.nth(i).press("Enter")
             self.message.get_by_role("alert").get_by_text(name + ":").wait_for()
             assert self.picture() == self.start, f"{name} took {bad!r}"
             self.reset()
+            self.notebook.wait("([box, start]) => box.value === start", arg=[boxes.nth(i).element_handle(), start])      # it comes last
 
     def buttons(self):
         for button in self.explorer.locator("> .widget-hbox").first.get_by_role("button").all()[1:]:
