@@ -171,7 +171,7 @@ class ActivationPair(fh.Picture):
         nearer = np.abs(_curves(self.values["shares"][reference])["output"] - _curves(self.values["shares"][first])["output"]).max()
         self.title = (f"{first} and {second} nearly coincide: at most {apart} apart" if abs(gap[widest]) < 0.05 else
                       f"{second} rounds the corner of {first}: up to {apart} apart" if first == reference else
-                      f"{first} is nearer to {reference} (at most {_three(nearer)} apart) than to {second} ({apart})"
+                      f"{first}’s largest gap: {_three(nearer)} to {reference}, {apart} to {second}"
                       if nearer < abs(gap[widest]) else f"{first} and {second} are up to {apart} apart")
         self.sentence = (f"At z = {fh.num(z, 4)}, {first} keeps {_percent(kept[0])} of z and {second} {_percent(kept[1])}: "
                          f"{_three(output[0])} and {_three(output[1])} come out, {here_apart} apart.")

@@ -41,8 +41,8 @@ class DeadUnit(fh.Picture):
         pitch = WIDE / count
         self.left, self.pitch = X + pitch * np.arange(count), pitch
         self.line([X, X + WIDE], [Z_ZERO] * 2)
-        self.text(20, Z_ZERO - 9, "z + bias", 12, "bold")
-        self.text(20, Z_ZERO + 11, "sorted", colour=fh.WEIGHT)
+        self.text(20, Z_ZERO - 9, "z, sorted", 12, "bold")
+        self.text(20, Z_ZERO + 11, "with bias", colour=fh.WEIGHT)
         self.cut = self.moves(self.patch(fh.EMPTY, fh.CUT, fh.WEIGHT, 0, hatch=fh.HATCH, zorder=1))
         self.z = fh.Bars(self, self.left + 1, pitch - 2, Z_ZERO, -Z_UNIT, zorder=2)
         self.on = self.moves(self.text(NOTES, Z_ZERO - 9, "", 11, "bold"))

@@ -106,7 +106,7 @@ def test_extremes(name, lowest, at, steepest):
 
 @pytest.mark.parametrize("pair, gap, at, words", [
     (("ReLU", "GELU"), 0.170, 0.752, "rounds the corner"), (("ReLU", "SiLU"), 0.278, 1.278, "rounds the corner"),
-    (("GELU", "SiLU"), 0.193, 1.965, "nearer to ReLU (at most 0.170 apart)"), (("GELU", "z σ(1.702 z)"), 0.020, 2.270, "nearly coincide")])
+    (("GELU", "SiLU"), 0.193, 1.965, "GELU’s largest gap: 0.170 to ReLU, 0.193 to SiLU"), (("GELU", "z σ(1.702 z)"), 0.020, 2.270, "nearly coincide")])
 def test_largest_gap_stands_in_title_and_panel(pair_picture, pair, gap, at, words):
     picture = pair_picture.set(pair=pair[::-1])            # the order is that of the shares
     assert picture.values["pair"] == pair

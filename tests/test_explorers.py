@@ -289,7 +289,7 @@ def test_words_give_a_number_with_the_digits_of_its_box(explorer):
 ANSWERS = [
     ("02", 0, {"x": [2, -2]}, "3 of 3 units are cut", "x = [2, −2] does it"),
     ("03", 0, {"shift": -0.6}, "1,542 of 2,048 units are cut (75 %)", "−0.6: 1,542 of 2,048"),
-    ("03", 0, {"shift": -1}, "1,738 of 2,048 units are cut (85 %)", "down to −1: five units in six fall silent"),
+    ("03", 0, {"shift": -1}, "1,738 of 2,048 units are cut (85 %)", "down to −1: over five units in six fall silent"),
 ]
 
 
