@@ -67,7 +67,8 @@ class DeadUnit(fh.Picture):
         z, names = v["z"] + v["bias"], list(v["activations"])
         slopes = [_slope(function, z) for function in v["activations"].values()]
         self.z.set(z)
-        starts, ends = np.flatnonzero(np.diff(slopes[0] == 0, prepend=False, append=False)).reshape(-1, 2).T       # of silent stretches
+        silent = slopes[0] == 0
+        starts, ends = np.flatnonzero(np.diff(silent, prepend=False, append=False)).reshape(-1, 2).T
         self.cut.set_path(fh.rectangles(X + self.pitch * starts, ROWS[0] - HEIGHT, self.pitch * (ends - starts), HEIGHT))
         taught = [int(np.count_nonzero(slope)) for slope in slopes]
         for bars, slope, lessons, largest, count in zip(self.slopes, slopes, self.lessons, self.largest, taught):
