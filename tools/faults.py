@@ -188,6 +188,7 @@ FAULTS = [
      'def _draw_glyph(self, z, h, activation):\n        1 / (activation != "gelu")\n'), explorer("every_control_moves_its_value_and_nothing_else")),
     ("control wired to the wrong entry", HELPERS, replaced("array[entry.index] = value", "array[entry.index[::-1]] = value"),
      explorer("every_control_moves_its_value_and_nothing_else")),
+    ("changes in two threads at once", HELPERS, replaced("threading.RLock()", "threading.Semaphore(99)"), HELPER_TESTS + "a_change_that_comes_in_another_thread_waits_for_its_turn"),
     ("slider wired to nothing", HELPERS, replaced('self.slider.observe(self._dragged, "value")', "pass"),
      explorer("every_control_moves_its_value_and_nothing_else")),
     ("Reset forgets one value", HELPERS, replaced("{**self.start, **values}", "{**dict(list(self.start.items())[1:]), **values}"),
