@@ -5,7 +5,7 @@ from pathlib import Path
 from tools.pages.build import ROOT, Refused, build
 
 parser = argparse.ArgumentParser(prog="course.py site", description="Build the course as plain web pages.")
-parser.add_argument("--out", type=Path, default=ROOT / "_site", help="folder to build (default: _site)")
+parser.add_argument("--out", type=Path, required=True, help="folder to build")
 out = parser.parse_args().out
 try:
     names = build(ROOT, out)

@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 import jinja2
 
 import ffn_helpers as fh
+from course import PLACEHOLDER
 from tools.pages import hero
 from tools.pages.convert import Converter, markdown
 
@@ -16,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = Path(__file__).parent / "templates"
 MARKER = ".course-site"          # says that a folder is ours to empty
 
-PLACEHOLDER = "OWNER/REPO"
 ROW = re.compile(r"^\| \[(?P<title>[^\]]+)\]\(notebooks/(?P<name>[^)]+)\.ipynb\) \| (?P<question>.*?) \| (?P<minutes>\d+) \| (?P<links>.*?) \|$", re.M)
 
 # One stop of the map; `links` are those to Colab and Binder, as Markdown.
