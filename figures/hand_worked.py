@@ -139,7 +139,7 @@ class HandWorked(fh.Picture):
             first = f"{cut.sum()} of 3 units {'is' if cut.sum() == 1 else 'are'} cut."
         else:
             self.title = f"{given}: {name} bends every unit a little"
-            first = f"{(z < 0).sum()} of 3 z are negative."
+            first = f"{(z < 0).sum()} of 3 z {'is' if (z < 0).sum() == 1 else 'are'} negative."
         without = "" if activation == "identity" else (
             f" Without the {name} y would {'also be' if same else 'be'} {fh.vec(plain)}.")
         fits = (f" y has 2 numbers like x: x + y = {fh.vec(x + y)}." if len(y) == 2 else

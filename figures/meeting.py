@@ -36,7 +36,7 @@ class Meeting(fh.Picture):
         if len(names) != 4 or not all(isinstance(name, str) and 1 <= len(name) <= 5 for name in names):
             raise ValueError(f"names must be 4 words of 1 to 5 letters, got {fh.brief(names)}")
         if layer not in range(1, layers + 1):
-            raise ValueError(f"layer must be 1 to {layers}, got {fh.brief(layer)}")
+            raise ValueError(f"layer is {fh.brief(layer)}, expected a whole number from 1 to {layers}")
         return dict(weights=weights, **arrays, names=tuple(names), layer=int(layer))
 
     # ---- what stays

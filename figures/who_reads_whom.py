@@ -22,7 +22,7 @@ class WhoReadsWhom(fh.Picture):
         if len(names) != 8 or not all(isinstance(name, str) and 1 <= len(name) <= 6 for name in names):
             raise ValueError(f"names must be 8 words of 1 to 6 letters, got {fh.brief(names)}")
         if reader not in range(1, 9):
-            raise ValueError(f"reader must be 1 to 8, got {fh.brief(reader)}")
+            raise ValueError(f"reader is {fh.brief(reader)}, expected a whole number from 1 to 8")
         return dict(masks, names=tuple(names), reader=int(reader))
 
     def build(self):

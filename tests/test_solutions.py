@@ -19,15 +19,15 @@ A check is a call of `check`, `fh.check` or `fh.check_…` as a statement of its
 begin with "not yet" or "correct". A code cell that ends in one is an exercise and owes a solution.
 
 Each notebook is executed in this process, without a kernel: stub, its check, the solution, the check
-again, and so on to the end, so the cells below an exercise are also run with it solved. Every cell runs
-twice in a row, so one that spoils what it starts from is found.
+again, and so on to the end, so the cells below an exercise are also run with it solved. At the end
+each cell runs once more by itself, so one that spoils what another, or it again, starts from is found.
 """
 import ast
 import re
 
 import pytest
 
-from tests.execution import fresh_kernel, may_raise, run
+from tests.execution import fresh_kernel, may_raise, numbered, run
 from tests.test_notebooks import NOTEBOOKS, read
 
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -78,8 +78,7 @@ def work_through(notebook, namespace):
         number += 1
         where = f"{notebook['name']} cell [{number}]"
         stub, checks = split(cell["source"])
-        for _ in range(2):                                 # as readers do; the second time must not fail either
-            run(stub, where, namespace, may_raise(cell))
+        run(stub, where, namespace, may_raise(cell))
         if not checks.body:
             continue
         solution = solution_in(below)
@@ -93,6 +92,8 @@ def work_through(notebook, namespace):
         if not found or "not yet" in found:
             raise Fault(f"{where}: the solution should get 'correct …', and gets {text!r}")
         used.append(below)
+    for where, cell in numbered(notebook):                 # as readers do who return to a cell
+        run(cell["source"], where + " again", dict(namespace), may_raise(cell))
     return used
 
 
@@ -148,6 +149,11 @@ def test_a_broken_exercise_is_found(stub, solution, message):
 def test_a_cell_that_cannot_run_twice_is_found():
     with pytest.raises(AssertionError, match="spent"):
         solved(small(("c", "left = [1]"), ("c", "assert left, 'spent'\nleft.pop()")))
+
+
+def test_a_cell_to_which_nobody_can_return_is_found():
+    with pytest.raises(AssertionError, match="another x"):
+        solved(small(("c", "x = 1"), ("c", "assert x == 1, 'another x'"), ("c", "x = 2")))
 
 
 def test_a_stub_that_raises_is_found():
