@@ -254,7 +254,7 @@ def test_nothing_is_left_behind_by_a_walk_through_the_controls(figure):
     (encoder_layer, dict(spread=np.full((3, 2, 2, 2, 2, 13), np.nan)), ValueError, "spread"), (encoder_layer, dict(names=("a", "b")), ValueError, "names"),
     (rank_collapse, dict(start="cold"), ValueError, "start must be one of"), (rank_collapse, dict(names=()), ValueError, "names"),
     (rank_collapse, dict(distance=np.full((3, 4, 5, 13), -0.1)), ValueError, "distance"), (rank_collapse, dict(clouds=np.zeros((3, 2, 12, 12, 2))), ValueError, "clouds has shape"),
-    (meeting, dict(layer=7), ValueError, "layer must be 1 to 6"), (meeting, dict(layer=0), ValueError, "layer"),
+    (meeting, dict(layer=7), ValueError, "layer is 7, expected a whole number from 1 to 6"), (meeting, dict(layer=0), ValueError, "layer"),
     (meeting, dict(weights=np.ones((6, 4, 4))), ValueError, "sum to 1"), (meeting, dict(scratch=np.full((6, 4, 32), -1.0)), ValueError, "scratch"),
     (meeting, dict(notes=np.zeros((6, 4, 9))), ValueError, "notes has shape"), (meeting, dict(names=("a",) * 3), ValueError, "names")])
 def test_refused_input_leaves_the_picture_as_it_was(figure, bad, error, words):
