@@ -13,6 +13,7 @@ import math
 import pathlib
 import re
 import threading
+import time
 from collections import namedtuple
 
 import ipywidgets as widgets
@@ -342,8 +343,7 @@ class Bars:
 
 def joined(paths):
     """Several paths as one; None and empty ones are left out."""
-    paths = [kind("paths", path, Path) for path in kind("paths", paths, SEVERAL) if path is not None]
-    paths = [path for path in paths if len(path.vertices)]
+    paths = [path for path in kind("paths", paths, SEVERAL) if path is not None and len(kind("paths", path, Path).vertices)]
     return Path.make_compound_path(*paths) if paths else EMPTY
 
 
@@ -451,13 +451,12 @@ class _Entry:
     """One number: a box that takes any text and says what is wrong with it, and a slider."""
 
     def __init__(self, label, value, spec, changed):
-        self.label, self.spec, self.changed, self.quiet, self.value = label, spec, changed, False, value
+        self.label, self.spec, self.changed, self.quiet, self.value, self.left = label, spec, changed, False, value, (None, 0.0)
         room = 8 * len(label) + 8                  # pixels for the label, so that it is never cut
         self.box = widgets.Text(self.written(value), description=label, continuous_update=False,
                                 layout=widgets.Layout(width=f"{room + 72}px"), style={"description_width": f"{room}px"})
-        kind, ends = widgets.FloatSlider, dict(min=spec.low, max=spec.high, step=spec.step)
-        if spec.log:
-            kind, ends = widgets.FloatLogSlider, dict(base=2, min=math.log2(spec.low), max=math.log2(spec.high), step=1)
+        kind, ends = (widgets.FloatLogSlider, dict(base=2, min=math.log2(spec.low), max=math.log2(spec.high), step=1)) if spec.log else (
+            widgets.FloatSlider, dict(min=spec.low, max=spec.high, step=spec.step))
         self.slider = kind(self.nearest(value), readout=False, layout=widgets.Layout(width="130px"), **ends)
         self.widget = widgets.HBox([self.box, self.slider]).add_class("ffn-number").add_class("ffn-log" if spec.log else "ffn-linear")
         self.box.observe(self._typed, "value")
@@ -488,7 +487,7 @@ class _Entry:
         self.quiet, near = True, self.nearest(self.value)
         try:
             if abs(self.slider.value - near) > 1e-9:   # a rounding error sent back would undo a faster hand's next step
-                self.slider.value = near
+                self.left, self.slider.value = (self.slider.value, time.monotonic()), near
         finally:
             self.quiet = False
 
@@ -506,8 +505,10 @@ class _Entry:
         self.changed(self, lambda: self.parse(change["new"]))
 
     def _dragged(self, change):
-        near = self.nearest(change["new"])
-        if near != self.nearest(self.value):           # the page also sends the step where it stands already
+        near, (left, when) = self.nearest(change["new"]), self.left
+        if self.slider._property_lock and near == left and time.monotonic() < when + 0.5:
+            self.stand()                               # of the page, which had not heard yet that the slider was moved on
+        elif near != self.nearest(self.value):         # the page also sends the step where it stands already
             self.changed(self, lambda: near)
 
 

@@ -419,6 +419,22 @@ def test_the_page_sending_the_step_where_the_slider_stands_changes_nothing():
     assert explorer.picture.values["n"] == 3
 
 
+def test_a_late_message_about_the_place_that_a_slider_has_left_changes_nothing(monkeypatch):
+    """The page sends each place that it is told; after a preset, from another thread, that of the values before may still come."""
+    explorer = fh.explore(Root(n=4), n=fh.number(1, 64, 1, log=True))
+    entry, now = explorer.entries["n"], fh.time.monotonic()
+    monkeypatch.setattr(fh.time, "monotonic", lambda: now)
+    explorer.apply({"n": 16})
+    entry.slider.set_state({"value": 4.0})
+    assert explorer.picture.values["n"] == 16 and entry.slider.value == 16
+    entry.slider.set_state({"value": 8.0})         # a hand
+    assert explorer.picture.values["n"] == 8
+    explorer.apply({"n": 16})
+    now += 1
+    entry.slider.set_state({"value": 8.0})         # a hand that goes back
+    assert explorer.picture.values["n"] == 8 == entry.slider.value
+
+
 def test_a_slider_never_leaves_its_range():
     explorer = fh.explore(Root(n=1), n=fh.number(0, 5, 3))
     explorer.entries["n"].slider.value = 5
