@@ -507,7 +507,7 @@ class _Entry:
     def _dragged(self, change):
         near, (left, when) = self.nearest(change["new"]), self.left
         if self.slider._property_lock and near == left and time.monotonic() < when + 0.5:
-            self.stand()                               # of the page, which had not heard yet that the slider was moved on
+            self.stand()                               # the page's late word on the place before: not a hand
         elif near != self.nearest(self.value):         # the page also sends the step where it stands already
             self.changed(self, lambda: near)
 
