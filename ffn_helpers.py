@@ -48,8 +48,7 @@ CUT = "#D9D9D9"                                # cut by the activation: hatched
 SOFT = "#B3B3B3"                               # hairlines and what stands back
 
 HATCH = "////"
-# Over matplotlib's defaults, whatever the reader's own style is. Without hinting a still picture's text
-# is as wide as the explorer's outlines.
+# Over matplotlib's defaults, whatever the reader's own. Without hinting still text is as wide as the explorer's outlines.
 STYLE = {"font.family": FONT, "text.hinting": "none", "hatch.linewidth": 0.8, "hatch.color": WEIGHT, "path.simplify": False,
          "axes.linewidth": 0.9, "mathtext.fontset": "dejavusans", "svg.fonttype": "path"}
 
@@ -237,7 +236,6 @@ class Picture:
         self._title.set_text(self.title)
         self._sentence.set_text(self.sentence)
 
-    # Two outputs.
     def png(self, scale=2):
         """The picture as PNG bytes in 256 colours, `scale` (1 to 8) image pixels to one CSS pixel."""
         scale = whole("scale", scale, 1, 8)
@@ -447,6 +445,17 @@ def explore(picture, presets=None, **controls):
     return Explorer(kind("picture", picture, Picture), kind("presets", {} if presets is None else presets, dict), controls)
 
 
+_TURN = threading.RLock()
+
+
+def _in_turn(change):
+    """JupyterLab has the kernel hear widgets in two threads: without turns a fast hand's second change is lost."""
+    def waits(*arguments):
+        with _TURN:
+            change(*arguments)
+    return waits
+
+
 class _Entry:
     """One number: a box that takes any text and says what is wrong with it, and a slider."""
 
@@ -459,8 +468,9 @@ class _Entry:
             widgets.FloatSlider, dict(min=spec.low, max=spec.high, step=spec.step))
         self.slider = kind(self.nearest(value), readout=False, layout=widgets.Layout(width="130px"), **ends)
         self.widget = widgets.HBox([self.box, self.slider]).add_class("ffn-number").add_class("ffn-log" if spec.log else "ffn-linear")
-        self.box.observe(self._typed, "value")
+        self.box.observe(lambda change: self.changed(self, lambda: self.parse(change["new"])), "value")
         self.slider.observe(self._dragged, "value")
+        self.box.set_state, self.slider.set_state = _in_turn(self.box.set_state), _in_turn(self.slider.set_state)
 
     def parse(self, text):
         """The number that the text says. Raises ValueError with a sentence for the reader."""
@@ -501,9 +511,6 @@ class _Entry:
     def written(value):
         return num(value, 4).replace(",", "")      # the box must be able to read its own text
 
-    def _typed(self, change):
-        self.changed(self, lambda: self.parse(change["new"]))
-
     def _dragged(self, change):
         near, (left, when) = self.nearest(change["new"]), self.left
         if self.slider._property_lock and near == left and time.monotonic() < when + 0.5:
@@ -530,18 +537,17 @@ class _Pick:
                                                 layout=widgets.Layout(width="max-content", max_width="100%", display="flex", flex_flow="row wrap"))
         self.widget = self.picker
         self.picker.observe(lambda change: changed(self, lambda: change["new"]), "value")
+        self.picker.set_state = _in_turn(self.picker.set_state)
 
     def set(self, value):
         self.quiet = True
-        known = isinstance(self.picker, widgets.Checkbox) or value in [option for _, option in self.picker.options]
         try:
-            self.picker.value = value if known else None
+            self.picker.value = value if isinstance(self.picker, widgets.Checkbox) or value in dict(self.picker.options).values() else None
         finally:
             self.quiet = False
 
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-_TURN = threading.RLock()       # JupyterLab has the kernel hear widgets in two threads: without turns a fast hand's second change is lost
 
 
 class Explorer(widgets.VBox):
@@ -613,13 +619,12 @@ class Explorer(widgets.VBox):
 
     def _button(self, label, values):
         button = widgets.Button(description=label, layout=widgets.Layout(width="auto"))
-        button.on_click(lambda _: self.apply(values))
+        button.on_click(_in_turn(lambda _: self.apply(values)))
         return button
 
     def apply(self, values):
         """Set `values` on top of those at the start: what Reset and the presets do."""
-        with _TURN:
-            self._try(lambda: {**self.start, **values})
+        self._try(lambda: {**self.start, **values})
 
     def _changed(self, entry, read):
         def values():
@@ -629,9 +634,8 @@ class Explorer(widgets.VBox):
             array = np.array(self.picture.values[entry.name], float)
             array[entry.index] = value
             return {entry.name: array if entry.index else value}
-        with _TURN:
-            if not entry.quiet:                        # not what `set` itself does
-                self._try(values)
+        if not entry.quiet:                        # not what `set` itself does
+            self._try(values)
 
     def _try(self, values):
         before = self.picture.values
@@ -668,8 +672,7 @@ class Explorer(widgets.VBox):
                             f'clip-path:inset(50%)">{html.escape(self.picture.sentence)}</div>')
 
     def _repr_mimebundle_(self, include=None, exclude=None, **kwargs):
-        view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
-        return {"application/vnd.jupyter.widget-view+json": view, **_Shown(self.picture).bundle}
+        return {"application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": self.model_id}, **_Shown(self.picture).bundle}
 
 
 # ---------------------------------------------------------------------------------------------

@@ -559,7 +559,7 @@ def test_a_change_that_comes_in_another_thread_waits_for_its_turn(moment, monkey
     """JupyterLab 4.4 with ipykernel 7 sends the messages of widgets to the main thread and to a subshell's, in turn."""
     explorer = fh.explore(hand_worked.default(), x=fh.number(-5, 5, 0.5))
     first, second = explorer.entries.values()
-    other = threading.Thread(target=lambda: setattr(second.slider, "value", -3.0))
+    other = threading.Thread(target=second.slider.set_state, args=[{"value": -3.0}])
     owner = second if moment == "set" else explorer.picture
     usual = getattr(owner, moment)
 
@@ -570,10 +570,41 @@ def test_a_change_that_comes_in_another_thread_waits_for_its_turn(moment, monkey
         return found if moment == "moving_svg" else usual(*arguments)
 
     monkeypatch.setattr(owner, moment, slow)
-    first.box.value = "4"
+    first.box.set_state({"value": "4"})
     other.join()
     assert explorer.picture.values["x"].tolist() == [4, -3] and [entry.box.value for entry in (first, second)] == ["4", "−3"]
     assert bare(explorer.live.value) == bare(hand_worked.default().set(x=np.array([4.0, -3.0])).moving_svg())
+
+
+def test_a_change_half_heard_is_not_taken_back_by_another(monkeypatch):
+    """The whole message takes one turn: a slider that has its new place and has not told it yet could be set back."""
+    explorer = fh.explore(hand_worked.default(), x=fh.number(-5, 5, 0.5))
+    first, second = explorer.entries.values()
+    other = threading.Thread(target=first.box.set_state, args=[{"value": "4"}])
+    usual = second.slider.set_trait
+
+    def slow(*arguments):
+        usual(*arguments)
+        if not other.ident:
+            other.start(), other.join(0.3)
+
+    monkeypatch.setattr(second.slider, "set_trait", slow)
+    second.slider.set_state({"value": -3.0})
+    other.join()
+    assert explorer.picture.values["x"].tolist() == [4, -3] and second.slider.value == -3
+
+
+@pytest.mark.parametrize("spec, control, heard", [(fh.number(0, 9), "box", {"value": "4"}), (fh.number(0, 9), "slider", {"value": 4.0}),
+                                                  (fh.choice(1, 4), "picker", {"index": 1})])
+def test_every_control_waits_while_another_change_has_its_turn(spec, control, heard):
+    explorer = fh.explore(Root(n=1), n=spec)
+    widget = getattr(explorer.entries["n"], control)
+    before, late = widget.value, threading.Thread(target=widget.set_state, args=[heard])
+    with fh._TURN:
+        late.start(), late.join(0.2)
+        assert widget.value == before
+    late.join()
+    assert explorer.picture.values["n"] == 4
 
 
 def test_an_interrupt_leaves_values_picture_and_boxes_together(monkeypatch):

@@ -189,6 +189,7 @@ FAULTS = [
     ("control wired to the wrong entry", HELPERS, replaced("array[entry.index] = value", "array[entry.index[::-1]] = value"),
      explorer("every_control_moves_its_value_and_nothing_else")),
     ("changes in two threads at once", HELPERS, replaced("threading.RLock()", "threading.Semaphore(99)"), HELPER_TESTS + "a_change_that_comes_in_another_thread_waits_for_its_turn"),
+    ("a slider that is heard out of turn", HELPERS, replaced("_in_turn(self.slider.set_state)", "self.slider.set_state"), HELPER_TESTS + "every_control_waits_while_another_change_has_its_turn"),
     ("slider wired to nothing", HELPERS, replaced('self.slider.observe(self._dragged, "value")', "pass"),
      explorer("every_control_moves_its_value_and_nothing_else")),
     ("Reset forgets one value", HELPERS, replaced("{**self.start, **values}", "{**dict(list(self.start.items())[1:]), **values}"),
