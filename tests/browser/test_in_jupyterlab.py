@@ -62,7 +62,7 @@ def test_runs_and_every_explorer_moves(notebook):
     assert [o for o in notebook.outputs("stream") if o["name"] == "stderr"] == []
     explorers = page.locator(".ffn-explorer")
     known = notebook.ask(EXPLORERS)
-    assert explorers.count() == len(known)
+    notebook.wait("count => document.querySelectorAll('.ffn-explorer').length === count", arg=len(known))
     if EVERY or notebook.path.endswith(tuple(f"{name}.ipynb" for name in TWO)):
         assert in_a_notebook(page) == []
     for width in (640, 800) if EVERY else (640,):  # a screen of 1280 pixels at 200 %, and a small window
@@ -99,10 +99,11 @@ class Driven:
             self.named(known)
         explorer.scroll_into_view_if_needed()
         self.stage, self.message = explorer.locator(".ffn-stage"), explorer.locator(".ffn-message")
+        notebook.wait("stage => stage.querySelectorAll('svg').length >= 2", arg=self.stage.element_handle())
         self.box = self.stage.bounding_box()
         assert notebook.ask(EXPLORERS)[number]["untouched"], "the page has changed a value by itself"
         self.live = explorer.locator(".ffn-live").element_handle()
-        self.start = self.picture()
+        self.start, self.said = self.picture(), self.sentence()
         self.page.evaluate("""(stage) => { window.blank = 0; window.frames_seen = 0; const look = () => { frames_seen += 1;
             if (!stage.querySelector('.ffn-live svg > *:nth-child(2)')) blank += 1; window.looking = requestAnimationFrame(look) }; look() }""",
                       self.stage.element_handle())
@@ -212,10 +213,10 @@ class Driven:
         self.back("Reset")
 
     def back(self, doing):
-        """Wait until picture and message are as at the start."""
+        """Wait until picture, message and sentence are as at the start: each comes with a message of its own."""
         try:
             self.notebook.wait(
-                "([live, message, start]) => live.innerHTML === start && message.innerText.trim() === ''",
-                arg=[self.live, self.message.element_handle(), self.start])
+                "([live, message, words, start, said]) => live.innerHTML === start && message.innerText.trim() === '' && words.innerText === said",
+                arg=[self.live, self.message.element_handle(), self.explorer.get_by_role("status").element_handle(), self.start, self.said])
         except playwright.TimeoutError:
             pytest.fail(f"{doing} does not bring the start back: {self.sentence()!r}, message {self.message.inner_text()!r}")
