@@ -93,7 +93,9 @@ def work_through(notebook, namespace):
             raise Fault(f"{where}: the solution should get 'correct …', and gets {text!r}")
         used.append(below)
     for where, cell in numbered(notebook):                 # as readers do who return to a cell
-        run(cell["source"], where + " again", dict(namespace), may_raise(cell))
+        left = dict(namespace)
+        for when in ("again", "once more"):                # what a cell changes in place, a cell before it may have mended
+            run(cell["source"], f"{where} {when}", left, may_raise(cell))
     return used
 
 
