@@ -39,10 +39,8 @@ def whole(name, value, low=1, high=LARGEST):
     if not _is_number(value):
         raise TypeError(f"{name} must be a whole number, got {type(value).__name__}" + (f" {value[:40]!r}" if isinstance(value, str) else ""))
     value = int(value) if isinstance(value, numbers.Integral) else float(value)         # NumPy's small kinds overflow
-    if -math.inf < value < math.inf and value != int(value) or value != value:
-        raise ValueError(f"{name} is {_digits(value)}, expected a whole number")
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {_digits(value)}, expected {low:,} to {high:,}")
+    if not low <= value <= high or value != int(value):          # NaN and infinities end at the first half
+        raise ValueError(f"{name} is {_digits(value)}, expected a whole number from {low:,} to {high:,}")
     return int(value)
 
 

@@ -8,6 +8,7 @@ import torch
 from matplotlib.path import Path
 
 import ffn_helpers as fh
+import model_costs
 
 NAMES = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "identity": "no activation"}
 SHIFT, CLOSE = 1.0, 16                              # reach of the bias shift, units in the close-up
@@ -40,8 +41,8 @@ class ExpandCutContract(fh.Picture):
         W1 = clean("W1", W1, len(x), "n")
         n = W1.shape[1]
         return dict(x=x, W1=W1, b1=clean("b1", b1, n), W2=clean("W2", W2, n, len(x)),
-                    b2=clean("b2", b2, len(x)), d_ff=(d_ff := _whole("d_ff", d_ff, CLOSE, n)),
-                    unit=_whole("unit", unit, 0, d_ff - 1), activation=activation,
+                    b2=clean("b2", b2, len(x)), d_ff=(d_ff := model_costs.whole("d_ff", d_ff, CLOSE, n)),
+                    unit=model_costs.whole("unit", unit, 0, d_ff - 1), activation=activation,
                     shift=float(fh.checked("shift", shift, (), limit=SHIFT)))
 
     # ---- what stays
@@ -224,13 +225,6 @@ def _times(row, matrix):
 def _largest(values):
     """The largest absolute value, without a copy of the weights."""
     return float(max(values.max(), -values.min()))
-
-
-def _whole(name, value, low, high):
-    value = float(fh.checked(name, value, ()))
-    if value != int(value) or not low <= value <= high:
-        raise ValueError(f"{name} is {fh.num(value, 4)}, expected a whole number from {low:,} to {high:,}")
-    return int(value)
 
 
 def _between(xs, a, b):

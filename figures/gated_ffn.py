@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 import ffn_helpers as fh
+import model_costs
 
 NAMES = {"silu": ("SwiGLU", "SiLU"), "gelu": ("GEGLU", "GELU"), "relu": ("ReGLU", "ReLU"),
          "sigmoid": ("GLU", "sigmoid"), "identity": ("Bilinear", "no function")}
@@ -33,13 +34,10 @@ class GatedFFN(fh.Picture):
     def check(self, x, W, V, W2, gate: str = "silu", z=2.0, value=-1.5, d_ff=1365):
         if gate not in NAMES:
             raise ValueError(f"gate {fh.brief(gate)} is not known; known are {', '.join(NAMES)}")
-        width = float(fh.checked("d_ff", d_ff, ()))
-        if not 256 <= width <= 2048 or width != int(width):
-            raise ValueError(f"d_ff is {fh.num(width)}, expected a whole number from 256 to 2,048")
         arrays = dict(x=((8,), x), W=((8, 32), W), V=((8, 32), V), W2=((32, 8), W2))
         return dict({name: fh.checked(name, array, shape, limit=100) for name, (shape, array) in arrays.items()},
                     gate=gate, z=float(fh.checked("z", z, (), limit=REACH)),
-                    value=float(fh.checked("value", value, (), limit=REACH)), d_ff=int(width))
+                    value=float(fh.checked("value", value, (), limit=REACH)), d_ff=model_costs.whole("d_ff", d_ff, 256, 2048))
 
     # ---- what stays
     def build(self):

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.path import Path
 
 import ffn_helpers as fh
+import model_costs
 
 TABLE, RADIUS, HEAD = (152, 272), 96, 19              # the round table and the people on its rim
 ANGLES = np.radians([225, 315, 45, 135])              # the first sits top left, then clockwise
@@ -35,9 +36,7 @@ class Meeting(fh.Picture):
             raise ValueError(f"scratch holds {arrays['scratch'].min():.3g}, expected h after a ReLU, not below 0")
         if len(names) != 4 or not all(isinstance(name, str) and 1 <= len(name) <= 5 for name in names):
             raise ValueError(f"names must be 4 words of 1 to 5 letters, got {fh.brief(names)}")
-        if layer not in range(1, layers + 1):
-            raise ValueError(f"layer is {fh.brief(layer)}, expected a whole number from 1 to {layers}")
-        return dict(weights=weights, **arrays, names=tuple(names), layer=int(layer))
+        return dict(weights=weights, **arrays, names=tuple(names), layer=model_costs.whole("layer", layer, 1, layers))
 
     # ---- what stays
     def build(self):

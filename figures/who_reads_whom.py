@@ -3,6 +3,7 @@ import numpy as np
 import torch
 
 import ffn_helpers as fh
+import model_costs
 
 LEFTS, TOP, CELL = (112, 336, 560, 784), 168, 24      # left edges of the four grids, upper edge, cell
 
@@ -21,9 +22,7 @@ class WhoReadsWhom(fh.Picture):
                 raise ValueError(f"{kind} with shape {mask.shape} holds negative numbers, expected sizes of a change")
         if len(names) != 8 or not all(isinstance(name, str) and 1 <= len(name) <= 6 for name in names):
             raise ValueError(f"names must be 8 words of 1 to 6 letters, got {fh.brief(names)}")
-        if reader not in range(1, 9):
-            raise ValueError(f"reader is {fh.brief(reader)}, expected a whole number from 1 to 8")
-        return dict(masks, names=tuple(names), reader=int(reader))
+        return dict(masks, names=tuple(names), reader=model_costs.whole("reader", reader, 1, 8))
 
     def build(self):
         step = CELL * np.arange(8)

@@ -210,7 +210,7 @@ def test_what_moves_is_small(picture):
 
 @pytest.mark.parametrize("name, value, words", [
     ("x", [1.0], "x"), ("W1", np.zeros((3, 3072)), "W1 has shape"), ("b1", np.zeros(4), "b1 has shape"), ("W2", np.zeros((3072, 3)), "W2 has shape"),
-    ("d_ff", 4096, "d_ff is 4,096"), ("d_ff", 20.5, "whole number"), ("unit", 2048, "0 to 2,047"), ("unit", -1, "unit is −1"),
+    ("d_ff", 4096, "d_ff is 4,096"), ("d_ff", 20.5, "whole number"), ("unit", 2048, "0 to 2,047"), ("unit", -1, "unit is -1"),
     ("activation", "tanh", "known are"), ("shift", 1.5, "shift"), ("shift", float("nan"), "shift"), ("unit", "eleven", "unit")])
 def test_refused_input_keeps_the_picture(picture, name, value, words):
     before = plain(picture.moving_svg())

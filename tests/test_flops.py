@@ -160,7 +160,7 @@ def test_the_length_leaves_the_model_alone(picture):
     (dict(heads=25), ValueError, "heads = 25 does not divide d_model = 4,096; 16 and 32 would"), (dict(kv_heads=12), ValueError, "kv_heads = 12 does not divide heads = 32"),
     (dict(d_model=0), ValueError, "d_model is 0"), (dict(d_ff=-64), ValueError, "d_ff is -64"), (dict(layers=2.5), ValueError, "layers is 2.5"),
     (dict(vocab="many"), TypeError, "vocab"), (dict(gated="yes"), TypeError, "gated"), (dict(length=0), ValueError, "length"),
-    (dict(length=10 ** 9 + 1), ValueError, "length is 1,000,000,001, expected 1 to 1,000,000,000"), (dict(length=float("nan")), ValueError, "length"),
+    (dict(length=10 ** 9 + 1), ValueError, "length is 1,000,000,001, expected a whole number from 1 to 1,000,000,000"), (dict(length=float("nan")), ValueError, "length"),
     (dict(d_model=np.ones(3)), TypeError, "d_model"), (dict(model="GPT-9"), ValueError, "'GPT-9' is not known; known are .*LLaMA-3-8B"), (dict(model=None), TypeError, "model must be text")])
 def test_refused_input_leaves_the_picture_as_it_was(picture, bad, error, words):
     picture.set(model="LLaMA-3-8B", length=900)

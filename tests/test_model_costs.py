@@ -193,7 +193,7 @@ def test_causal_halves_only_what_a_decoder_reads_of_its_own_text(n):
     (dict(heads=5), ValueError, "heads = 5 does not divide d_model = 64; 4 and 8 would"),
     (dict(kv_heads=3), ValueError, "kv_heads = 3 does not divide heads = 4; 2 and 4 would"),
     (dict(heads=2, kv_heads=4), ValueError, "kv_heads = 4 does not divide heads = 2; 2 would"),
-    (dict(d_model=0), ValueError, "d_model is 0, expected 1 to"), (dict(d_ff=-4), ValueError, "d_ff is -4"),
+    (dict(d_model=0), ValueError, "d_model is 0, expected a whole number from 1 to"), (dict(d_ff=-4), ValueError, "d_ff is -4"),
     (dict(layers=1.5), ValueError, "layers is 1.5, expected a whole number"), (dict(vocab=float("nan")), ValueError, "vocab is nan"),
     (dict(d_model=2 ** 21), ValueError, "d_model is 2,097,152"), (dict(vocab=float("inf")), ValueError, "vocab is inf"),
     (dict(heads="8"), TypeError, "heads must be a whole number"), (dict(kv_heads=None), TypeError, "kv_heads"),

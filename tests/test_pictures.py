@@ -145,7 +145,7 @@ def test_values_of_zero_and_next_to_it_are_drawn(name, odd):
 
 @pytest.mark.parametrize("name, odd, words", [
     ("one_network", {"names": ["猫", "坐", "下"]}, "names holds '猫', which DejaVu Sans lacks"), ("width_shapes", {"d_model": 2.7}, "d_model is 2.7, expected a whole number"),
-    ("width_fit", {"d_model": 0}, "d_model is 0, expected 1 to"), ("expand_cut_contract", {"W1": None}, "W1 must be an array of real numbers, got NoneType None"),
+    ("width_fit", {"d_model": 0}, "d_model is 0, expected a whole number from 1 to"), ("expand_cut_contract", {"W1": None}, "W1 must be an array of real numbers, got NoneType None"),
     ("meeting", {"layer": torch.ones(2)}, "layer must be a number, got Tensor"), ("kink_fit", {"k": [16]}, "k must be a number, got list"),
     ("flops", {"model": ["own"]}, "model must be text, got list"), ("shazeer", {"borrow": 1}, "borrow must be True or False, got int 1"),
     ("kv_cache", {"cases": 3}, "cases must be a dict, got int 3"), ("rank_ratio", {"ranks": np.zeros((6, 0))}, "ranks has shape (6, 0), expected (6, n)"),

@@ -20,7 +20,7 @@ begin with "not yet" or "correct". A code cell that ends in one is an exercise a
 
 Each notebook is executed in this process, without a kernel: stub, its check, the solution, the check
 again, and so on to the end, so the cells below an exercise are also run with it solved. At the end
-each cell runs once more by itself, so one that spoils what another, or it again, starts from is found.
+each cell runs twice more by itself, so one that spoils what another, or it again, starts from is found.
 """
 import ast
 import re
